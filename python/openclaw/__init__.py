@@ -1,0 +1,1 @@
+"""A Kubernetes operator framework with a Rust core."""

@@ -1,0 +1,1 @@
+"""Resource types, the single source of truth of CRDs, defaults, validation and RBAC needs."""

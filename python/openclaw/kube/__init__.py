@@ -1,0 +1,1 @@
+"""Speaking to the API server. Knows no controller."""

@@ -1,0 +1,1 @@
+"""CRD, RBAC and deployment YAML, from the types."""

@@ -1,0 +1,1 @@
+"""Cache, queue, controller, manager, and what a reconciler is given."""

@@ -1,0 +1,1 @@
+//! The hot path of openclaw, in plain Rust.
