@@ -1,0 +1,209 @@
+# Everything a contributor or user of this repository runs. `make help` lists it.
+#
+# Needs Python 3.11 or newer, Rust (cargo) and, for a control plane to test against, Go: nothing else.
+# Nothing is installed outside this folder (.venv, target) and your cache folder.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+CORE := $(STAMPS)/core
+
+# The first Python that is new enough; looked up only when the virtual environment has to be made.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+KUBECTL ?= kubectl
+CONTAINER_ENGINE ?= docker
+IMAGE ?= openclaw:dev
+# Extra arguments for every pytest that this file starts: make test-unit PYTEST_ARGS='-k queue -x'
+PYTEST_ARGS ?=
+
+# A lock file that is out of date fails in CI and is brought up to date elsewhere.
+LOCKED := $(if $(CI),--locked)
+
+export OPENCLAW_MAKE_START := $(or $(OPENCLAW_MAKE_START),$(shell date +%s))
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+# The virtual environment was made of the Python found here; uv must not bring another.
+export UV_PYTHON_DOWNLOADS := never
+export VIRTUAL_ENV := $(abspath $(VENV))
+
+say = printf '==> [%3ds] %s\n' "$$(($$(date +%s) - OPENCLAW_MAKE_START))"
+fail = { printf 'make: %s\n' $(1) >&2; exit 1; }
+need = command -v $(1) >/dev/null || $(call fail,$(2))
+need_cargo = $(call need,cargo,"Rust is missing: install rustup (see rust-lang.org) and make sure that cargo is on PATH.")
+need_kubectl = $(call need,$(KUBECTL),"kubectl is missing: install it or name one with KUBECTL=/path/to/kubectl.")
+
+##@ Start here
+
+.PHONY: help
+help: ## Print this list
+	@awk 'BEGIN { FS = ":.*## " }
+		/^##@ / { printf "\n%s\n", substr($$0, 5) }
+		/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: setup
+setup: $(CORE) ## Make .venv with the locked dependencies and build the Rust core into it
+
+.PHONY: demo
+demo: setup control-plane ## Show the operator at work on a real control plane (KEEP=1 leaves it running)
+	@$(say) "Starting the demo"
+	$(BIN)/openclaw demo $(if $(KEEP),--keep)
+
+.PHONY: control-plane
+control-plane: setup ## Find or build the control plane's binaries (about 10 minutes the first time)
+	@$(say) "Looking for etcd and kube-apiserver; what is missing is built with Go and kept in your cache folder"
+	$(BIN)/python -m openclaw.testing.binaries
+
+##@ Tests
+
+.PHONY: test
+test: test-rust test-unit test-integration ## Run all tests
+
+.PHONY: test-rust
+test-rust: $(STAMPS)/deps ## Run the Rust core's tests
+	@$(need_cargo)
+	$(say) "Testing the Rust core"
+	cargo test $(LOCKED) --workspace --exclude openclaw-python
+
+.PHONY: test-unit
+test-unit: $(CORE) ## Run the tests that need no server: units, the binding, the examples
+	@$(say) "Running the tests that need no server"
+	$(BIN)/pytest -n auto $(wildcard tests/unit tests/core examples) $(PYTEST_ARGS)
+
+.PHONY: test-integration
+test-integration: control-plane ## Run the tests against a real kube-apiserver
+	@$(say) "Running the tests against a real kube-apiserver"
+	$(BIN)/pytest tests/integration $(PYTEST_ARGS)
+
+.PHONY: bench
+bench: $(CORE) ## Run the benchmarks
+	@if [ -z "$$(find bench -name 'bench_*.py' -o -name 'test_*.py')" ]; then
+		echo 'bench/ holds no benchmark yet: nothing to run.'
+		exit 0
+	fi
+	$(say) "Running the benchmarks"
+	$(BIN)/pytest bench --benchmark-only -p no:xdist -o timeout=0 -o 'python_files=bench_*.py test_*.py' $(PYTEST_ARGS)
+
+##@ Quality
+
+.PHONY: lint
+lint: $(CORE) ## Check style, import layers, file lengths and generated files
+	@$(need_cargo)
+	$(say) "Linting"
+	tools/checks.sh \
+		'$(BIN)/ruff check .' \
+		'$(BIN)/ruff format --check .' \
+		'$(BIN)/lint-imports' \
+		'$(BIN)/python tools/file_lengths.py' \
+		'cargo fmt --all --check' \
+		'cargo clippy $(LOCKED) --workspace --all-targets -- -D warnings' \
+		'$(BIN)/openclaw manifests --check'
+
+.PHONY: format
+format: $(STAMPS)/deps ## Format the Python and Rust sources and apply safe fixes
+	@$(need_cargo)
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	cargo fmt --all
+
+.PHONY: typecheck
+typecheck: $(CORE) ## Check the types, and the stub of the Rust core against the built module
+	@$(say) "Checking types"
+	tools/checks.sh \
+		'$(BIN)/mypy' \
+		'MYPYPATH=python $(BIN)/stubtest --mypy-config-file pyproject.toml openclaw._core'
+
+##@ Generated files
+
+.PHONY: manifests
+manifests: $(CORE) ## Write the CRDs, RBAC and deployment manifests from the Python types
+	@$(BIN)/openclaw manifests
+
+.PHONY: lock
+lock: $(STAMPS)/deps ## Write requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest versions)
+	@$(say) "Locking the Python dependencies"
+	compile() {
+		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+			--no-header --no-annotate $(if $(UPGRADE),--upgrade) "$$@"
+	}
+	compile pyproject.toml --all-extras --group dev --output-file requirements/dev.txt
+	compile pyproject.toml --constraint requirements/dev.txt --output-file requirements/runtime.txt
+	for file in dev runtime; do
+		{ echo '# Written by `make lock` from pyproject.toml.'; grep -v '^#' "requirements/$$file.txt"; } >"requirements/$$file.tmp"
+		mv "requirements/$$file.tmp" "requirements/$$file.txt"
+	done
+
+##@ On a cluster
+
+.PHONY: run
+run: $(CORE) ## Run the operator here, against the current kubeconfig's cluster
+	@$(BIN)/openclaw run
+
+.PHONY: install
+install: ## Install the CRDs into the current kubeconfig's cluster
+	@$(need_kubectl)
+	$(KUBECTL) apply --server-side -f crds/
+
+.PHONY: uninstall
+uninstall: ## Delete the CRDs, and with them every object of theirs
+	@$(need_kubectl)
+	$(KUBECTL) delete --ignore-not-found -f crds/
+
+.PHONY: deploy
+deploy: ## Deploy the operator, with its CRDs and RBAC
+	@$(need_kubectl)
+	$(KUBECTL) apply --server-side -k deploy/
+
+.PHONY: undeploy
+undeploy: ## Delete what deploy made, and with the CRDs every object of theirs
+	@$(need_kubectl)
+	$(KUBECTL) delete --ignore-not-found -k deploy/
+
+.PHONY: docker-build
+docker-build: ## Build the operator's container image (IMAGE=openclaw:dev)
+	@$(call need,$(CONTAINER_ENGINE),"$(CONTAINER_ENGINE) is missing: install it or name another with CONTAINER_ENGINE=podman.")
+	$(CONTAINER_ENGINE) build -f Dockerfile -t $(IMAGE) .
+
+##@ Housekeeping
+
+.PHONY: clean
+clean: ## Remove all that was built here (your cache folder is left alone)
+	@rm -rf $(VENV) target dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .benchmarks
+	rm -f python/openclaw/_core*.so
+	find python tests tools examples bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- Stamps: what has been done and need not be done again -----------------------------------------
+
+$(BIN)/python:
+	@py='$(PYTHON)'
+	[ -n "$$py" ] || $(call fail,"no Python 3.11 or newer found (tried python3 and python3.11 to 3.14). Install one or name it: make setup PYTHON=/path/to/python3")
+	$(say) "Making the virtual environment $(VENV) with $$("$$py" --version)"
+	"$$py" -m venv $(VENV) || $(call fail,"$$py cannot make a virtual environment; on Debian and Ubuntu install python3-venv.")
+
+# uv comes from the lock too, installed by pip with its hashes; it installs the rest in seconds.
+$(STAMPS)/deps: requirements/dev.txt | $(BIN)/python
+	@$(say) "Installing the locked development dependencies"
+	mkdir -p $(STAMPS)
+	awk '/^uv==/ { on = 1 } on { print } on && !/\\$$/ { exit }' requirements/dev.txt >$(STAMPS)/uv.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(STAMPS)/uv.txt
+	$(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	touch $@
+
+$(CORE): $(STAMPS)/deps Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -o -name Cargo.toml) \
+		$(if $(wildcard python/openclaw/_core*.so),,core-missing)
+	@$(need_cargo)
+	$(say) "Building the Rust core (a minute or two the first time)"
+	$(BIN)/maturin develop --release --uv $(LOCKED)
+	touch $@
+	$(say) "Ready: $(BIN)/openclaw"
+
+# Stands for an extension module that was deleted while its stamp was not.
+.PHONY: core-missing
+core-missing:
