@@ -1,1 +1,46 @@
-"""Metrics, logs, health endpoints."""
+"""What an operator tells about itself: logs, metrics, health."""
+
+from openclaw.telemetry.context import bind, current_fields, log_context
+from openclaw.telemetry.health import CheckResult, Health, HealthCheck, HealthChecks, HealthReport
+from openclaw.telemetry.logs import (
+    LOG_FORMATS,
+    LOG_LEVELS,
+    Log,
+    LogFormat,
+    LogHandler,
+    LogLevel,
+    configure_logging,
+)
+from openclaw.telemetry.metrics import CacheStats, ControllerMetrics, Metrics, Outcome, Run, WatchMetrics
+from openclaw.telemetry.redact import REDACTED, redact_text, redact_value
+from openclaw.telemetry.server import Address, BindError, TelemetryServer
+
+__all__ = [
+    "LOG_FORMATS",
+    "LOG_LEVELS",
+    "REDACTED",
+    "Address",
+    "BindError",
+    "CacheStats",
+    "CheckResult",
+    "ControllerMetrics",
+    "Health",
+    "HealthCheck",
+    "HealthChecks",
+    "HealthReport",
+    "Log",
+    "LogFormat",
+    "LogHandler",
+    "LogLevel",
+    "Metrics",
+    "Outcome",
+    "Run",
+    "TelemetryServer",
+    "WatchMetrics",
+    "bind",
+    "configure_logging",
+    "current_fields",
+    "log_context",
+    "redact_text",
+    "redact_value",
+]
