@@ -10,12 +10,12 @@ from openclaw.api.facts import Facts
 
 Json = dict[str, Any]
 
-_STRING_FORMATS = frozenset(
-    "bsonobjectid uri email hostname ipv4 ipv6 cidr mac uuid uuid3 uuid4 uuid5 isbn isbn10 isbn13 creditcard ssn "
-    "hexcolor rgbcolor byte password date duration datetime date-time".split()
-)
+_STRING_FORMATS = """
+    bsonobjectid uri email hostname ipv4 ipv6 cidr mac uuid uuid3 uuid4 uuid5 isbn isbn10 isbn13
+    creditcard ssn hexcolor rgbcolor byte password date duration datetime date-time
+"""
 _FORMATS = {
-    "string": _STRING_FORMATS,
+    "string": frozenset(_STRING_FORMATS.split()),
     "integer": frozenset({"int32", "int64"}),
     "number": frozenset({"float", "double"}),
 }
@@ -125,8 +125,9 @@ def _check_transitions(schema: Json, where: str, *, correlatable: bool) -> None:
     for rule in schema.get("x-kubernetes-validations", ()):
         if not correlatable and "oldSelf" in rule["rule"]:
             raise SchemaError(
-                f"{where}: a transition rule (immutable, oldSelf) can't stand inside a list whose items have no identity; "
-                "give the list list_type='map' and list_map_keys, or put the rule on the list itself"
+                f"{where}: a transition rule (immutable, oldSelf) can't stand inside a list whose items "
+                "have no identity; give the list list_type='map' and list_map_keys, "
+                "or put the rule on the list itself"
             )
     for name, child in schema.get("properties", {}).items():
         _check_transitions(child, f"{where}.{name}", correlatable=correlatable)

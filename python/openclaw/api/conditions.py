@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic.alias_generators import to_camel
@@ -26,7 +26,8 @@ _TYPE = re.compile(
 class Condition(BaseModel):
     """One observation about an object.
 
-    Reading is lenient (other controllers' conditions must survive); `Conditions.set` holds ours to the conventions.
+    Reading is lenient (other controllers' conditions must survive); `Conditions.set` holds ours to the
+    conventions.
 
     Attributes:
         type: what is observed, in CamelCase.
@@ -68,7 +69,8 @@ class ConditionType(str):
 
     def __new__(
         cls, name: str, *, true_reason: str, false_reason: str, unknown_reason: str = "Unknown"
-    ) -> ConditionType:
+    ) -> Self:
+        """Name a condition and the reasons that stand when none is given."""
         self = super().__new__(cls, name)
         self._reasons = {"True": true_reason, "False": false_reason, "Unknown": unknown_reason}
         return self
@@ -81,7 +83,7 @@ class ConditionType(str):
         message: str = "",
         observed_generation: int | None = None,
     ) -> Condition:
-        """The condition: True or False as `when` is, Unknown when it is None; `reason` has a default for each."""
+        """State the condition: True or False as `when` is, Unknown when it is None; each has a reason."""
         status: ConditionStatus = "Unknown" if when is None else "True" if when else "False"
         return Condition(
             type=str(self),
@@ -100,7 +102,8 @@ Degraded = ConditionType("Degraded", true_reason="Degraded", false_reason="AsExp
 class Conditions:
     """The conditions of an object, in the order in which they came, one of each type.
 
-    A status field of this type is a `map` list by `type` in the CRD, so each controller owns its own conditions.
+    A status field of this type is a `map` list by `type` in the CRD, so each controller owns its own
+    conditions.
     """
 
     __slots__ = ("_conditions",)
@@ -111,8 +114,8 @@ class Conditions:
     def set(self, condition: Condition, *, now: datetime | None = None) -> bool:
         """State a condition; true when anything changed.
 
-        `last_transition_time` is kept unless `status` changes; then it is the condition's own, or else `now`, or else
-        the present. A message longer than the API admits is cut at its end.
+        `last_transition_time` is kept unless `status` changes; then it is the condition's own, or else `now`,
+        or else the present. A message longer than the API admits is cut at its end.
 
         Raises:
             ValueError: type or reason is not in the form that the API admits.
@@ -202,8 +205,8 @@ def _check(condition: Condition) -> None:
         )
     if len(condition.reason) > MAX_REASON or not _REASON.fullmatch(condition.reason):
         raise ValueError(
-            f"condition {condition.type}: reason {condition.reason!r} must be one CamelCase word such as RolloutFailed "
-            f"(letters, digits, '_', ',' and ':'), at most {MAX_REASON} characters"
+            f"condition {condition.type}: reason {condition.reason!r} must be one CamelCase word such as "
+            f"RolloutFailed (letters, digits, '_', ',' and ':'), at most {MAX_REASON} characters"
         )
 
 
@@ -233,7 +236,7 @@ _CONDITION_SCHEMA: dict[str, Any] = {
             "enum": ["True", "False", "Unknown"],
         },
         "observedGeneration": {
-            "description": "The metadata.generation that the observation speaks of; an older one is out of date.",
+            "description": "The metadata.generation of which the observation speaks.",
             "type": "integer",
             "format": "int64",
             "minimum": 0,

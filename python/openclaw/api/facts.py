@@ -14,7 +14,7 @@ from openclaw.api.markers import ListType, MapType, Markers, Rule
 
 @dataclass(slots=True)
 class Facts:
-    """The merged facts of one place in the schema. A later statement wins over an earlier one; rules add up."""
+    """The merged facts of one place in the schema. What is said later wins; rules add up."""
 
     description: str | None = None
     examples: list[Any] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Facts:
 
     @classmethod
     def of(cls, metadata: Iterable[Any]) -> Facts:
-        """Collect the facts in `metadata`; what says nothing about the schema (validators …) is passed over."""
+        """Collect the facts in `metadata`; what says nothing about a schema (validators) is passed over."""
         facts = cls()
         for entry in metadata:
             facts._add(entry)
@@ -69,6 +69,11 @@ class Facts:
             case annotated_types.GroupedMetadata():
                 for part in entry:
                     self._add(part)
+            case _:
+                self._add_bound(entry)
+
+    def _add_bound(self, entry: Any) -> None:
+        match entry:
             case annotated_types.Ge():
                 self.ge = _number(entry.ge)
             case annotated_types.Le():

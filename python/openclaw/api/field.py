@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import AfterValidator
-from pydantic import Field as _pydantic_field
+from pydantic import Field as PydanticField
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -33,7 +33,7 @@ def Field(  # noqa: N802 - the name pydantic's users know
     max_properties: int | None = None,
     pattern: str | None = None,
     pattern_message: str | None = None,
-    format: str | None = None,  # noqa: A002 - OpenAPI's word
+    format: str | None = None,
     enum: Sequence[Any] | None = None,
     nullable: bool = False,
     list_type: ListType | None = None,
@@ -45,7 +45,7 @@ def Field(  # noqa: N802 - the name pydantic's users know
     immutable: bool = False,
     rules: Sequence[Rule] = (),
 ) -> Any:
-    """Describe one field. Stands as the field's default value, or inside `Annotated` (for items and values too).
+    """Describe one field: as the field's default value, or inside `Annotated` (for items and values too).
 
     Without a default the field is required. A default that is a value is also the server's default; one from
     `default_factory` is known to Python only. A field of type `X | None` with the default None is optional.
@@ -61,14 +61,16 @@ def Field(  # noqa: N802 - the name pydantic's users know
         gt: exclusive minimum of a number.
         lt: exclusive maximum of a number.
         multiple_of: a divisor of the number.
-        min_length: of a string, in code points; of a list or map, the same as `min_items` or `min_properties`.
+        min_length: of a string, in code points; of a list or map, the same as `min_items` or
+            `min_properties`.
         max_length: likewise.
         min_items: the least number of items of a list.
         max_items: the greatest number of items of a list.
         min_properties: the least number of entries of a map.
         max_properties: the greatest number of entries of a map.
         pattern: a regular expression (RE2) found in the string; anchor it with `^` and `$`.
-        pattern_message: what the server answers when the pattern does not match, in place of the bare expression.
+        pattern_message: what the server answers when the pattern does not match, in place of the bare
+            expression.
         format: an OpenAPI format that the API server knows, such as `date-time`, `ipv4`, `uri`, `int32`.
         enum: the allowed values; `Literal` or an `Enum` class say the same with types.
         nullable: keep an explicit null apart from an absent field. The type must admit None.
@@ -82,7 +84,7 @@ def Field(  # noqa: N802 - the name pydantic's users know
         rules: CEL rules on the value.
     """
     given: dict[str, Any] = {"default_factory": default_factory} if default_factory else {"default": default}
-    info = _pydantic_field(
+    info = PydanticField(
         **given,
         alias=name,
         description=description,

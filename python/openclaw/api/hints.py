@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 import types
 import uuid
 from typing import Any, Union, get_origin
 
+_UNION = "The only union a CRD knows is `int | str`; write one optional field for each alternative"
 _HINTS: dict[Any, str] = {
     dict: "Write dict[str, X], or dict[str, Any] with preserve_unknown=True",
     list: "Write list[X]",
@@ -16,15 +17,15 @@ _HINTS: dict[Any, str] = {
     tuple: "Write list[X]",
     bytes: "Write str with format='byte' (base64)",
     uuid.UUID: "Write str with format='uuid'",
-    datetime.datetime: "Write str with format='date-time'",
-    datetime.date: "Write str with format='date'",
-    datetime.timedelta: "Write str with format='duration'",
+    dt.datetime: "Write str with format='date-time'",
+    dt.date: "Write str with format='date'",
+    dt.timedelta: "Write str with format='duration'",
     decimal.Decimal: "Write Quantity",
     complex: "Write Quantity",
     Any: "Set preserve_unknown=True to accept any value",
     object: "Set preserve_unknown=True to accept any value",
-    Union: "The only union a CRD knows is `int | str`; write one optional field for each alternative",
-    types.UnionType: "The only union a CRD knows is `int | str`; write one optional field for each alternative",
+    Union: _UNION,
+    types.UnionType: _UNION,
 }
 
 
@@ -34,7 +35,7 @@ def hint(annotation: Any) -> str:
     try:
         return _HINTS[origin]
     except (KeyError, TypeError):
-        return "Use str, int, float, bool, Literal, Enum, list[X], dict[str, X], a Model, Quantity or `int | str`"
+        return "Use str, int, float, bool, Literal, Enum, list[X], dict[str, X], a Model or `int | str`"
 
 
 def spelled(annotation: Any) -> str:

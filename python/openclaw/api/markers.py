@@ -17,8 +17,9 @@ Reason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired
 class Rule:
     """A CEL validation rule, run by the API server on every write.
 
-    `self` is the value at which the rule stands, `oldSelf` the value before an update: a rule that names `oldSelf` is
-    a transition rule and runs on updates only, unless `optional_old_self` (then `oldSelf` is an optional value).
+    `self` is the value at which the rule stands, `oldSelf` the value before an update: a rule that names
+    `oldSelf` is a transition rule and runs on updates only, unless `optional_old_self` (then `oldSelf` is an
+    optional value).
 
     Attributes:
         rule: the CEL expression; true means valid.
@@ -29,7 +30,7 @@ class Rule:
         optional_old_self: run on creation too, with `oldSelf` as an optional value.
 
     Raises:
-        SchemaError: there is neither a message nor a message expression, or the message has more than one line.
+        SchemaError: there is neither a message nor a message expression, or the message has several lines.
     """
 
     rule: str

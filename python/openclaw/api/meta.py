@@ -35,7 +35,7 @@ class OwnerReference(_Meta):
 
 
 class ObjectMeta(_Meta):
-    """What every object has. Parts that are absent are empty; times are RFC 3339 text as the server wrote them."""
+    """What every object has. Absent parts are empty; times are RFC 3339 text as the server wrote them."""
 
     name: str = ""
     namespace: str | None = None

@@ -18,11 +18,12 @@ from openclaw.api.schema import model_schema
 class Model(BaseModel):
     """An object in a spec or status. Fields are snake_case in Python and camelCase in the API.
 
-    Unknown fields are ignored, so that an operator reads what a newer API server or a newer version of itself wrote.
-    The docstring of the class is its description in the CRD.
+    Unknown fields are ignored, so that an operator reads what a newer API server or a newer version of itself
+    wrote. The docstring of the class is its description in the CRD.
 
-    Class keywords: `rules` (CEL rules on the whole object), `map_type` (`granular` or `atomic`), `preserve_unknown`
-    (unknown fields are kept, by the server and in Python), `embedded_resource`, `min_properties`, `max_properties`.
+    Class keywords: `rules` (CEL rules on the whole object), `map_type` (`granular` or `atomic`),
+    `preserve_unknown` (unknown fields are kept, by the server and in Python), `embedded_resource`,
+    `min_properties`, `max_properties`.
 
     Raises:
         SchemaError: while the class is created, when a field can't be part of a CRD.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from openclaw.api.cel import literal
 from openclaw.api.conditions import Conditions
 from openclaw.api.field import Field
 from openclaw.api.markers import Rule
@@ -15,6 +16,8 @@ MAX_REPLICAS = 1000
 
 _LABEL_NAME = "([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)"
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+
+_LABEL_KEY = f"^({_SUBDOMAIN}/)?{_LABEL_NAME}$"
 
 _Image = Annotated[
     str,
@@ -39,7 +42,9 @@ _LabelValue = Annotated[
     Field(
         max_length=63,
         pattern=f"^{_LABEL_NAME}?$",
-        pattern_message="must be a label value: empty, or letters, digits, '-', '_' and '.', ending in a letter or digit",
+        pattern_message=(
+            "must be a label value: letters, digits, '-', '_' and '.', a letter or digit at both ends"
+        ),
     ),
 ]
 
@@ -53,7 +58,8 @@ class Frontend(Model):
     )
     service_type: Literal["ClusterIP", "NodePort", "LoadBalancer"] = Field(
         "ClusterIP",
-        description="How the Service is reached: inside the cluster only, on a port of each node, or by a load balancer.",
+        description="How the Service is reached: inside the cluster only (ClusterIP), on a port of each node "
+        "(NodePort), or through a load balancer (LoadBalancer).",
     )
     ingress_host: str | None = Field(
         None,
@@ -61,7 +67,8 @@ class Frontend(Model):
         max_length=253,
         pattern=rf"^(\*\.)?{_SUBDOMAIN}$",
         pattern_message=(
-            "must be a DNS name such as shop.example.com, or a wildcard such as *.example.com; leave it out for no Ingress"
+            "must be a DNS name such as shop.example.com, or a wildcard such as *.example.com; "
+            "leave it out for no Ingress"
         ),
         rules=[
             Rule(
@@ -69,7 +76,7 @@ class Frontend(Model):
                 message="must be a DNS name such as shop.example.com, not an IP address",
             )
         ],
-        description="The host under which an Ingress publishes the front end. Without it there is no Ingress.",
+        description="The host under which an Ingress publishes the front end; without it there is none.",
         examples=["shop.example.com"],
     )
     port: int = Field(8080, ge=1, le=65535, description="The port on which the container listens.")
@@ -89,7 +96,8 @@ class Worker(Model):
         max_length=2048,
         pattern=r"^\S+$",
         pattern_message=(
-            "must be the address of a queue such as amqp://rabbitmq.shop:5672/jobs or redis.shop:6379, without blanks"
+            "must be the address of a queue such as amqp://rabbitmq.shop:5672/jobs or redis.shop:6379, "
+            "without blanks"
         ),
         description="The address of the queue, given to the container in its environment.",
         examples=["amqp://rabbitmq.shop:5672/jobs"],
@@ -111,12 +119,10 @@ class GlobalConfig(Model):
         max_properties=32,
         rules=[
             Rule(
-                rule=f"self.all(key, size(key) <= 317 && key.matches('^({_SUBDOMAIN}/)?{_LABEL_NAME}$'))".replace(
-                    "\\", "\\\\"
-                ),
+                rule=f"self.all(key, size(key) <= 317 && key.matches({literal(_LABEL_KEY)}))",
                 message=(
-                    "keys must be label keys such as disktype or example.com/disktype: an optional DNS prefix and '/', "
-                    "then at most 63 letters, digits, '-', '_' and '.'"
+                    "keys must be label keys such as disktype or example.com/disktype: "
+                    "an optional DNS prefix and '/', then at most 63 letters, digits, '-', '_' and '.'"
                 ),
             )
         ],
@@ -149,8 +155,8 @@ class OpenClawStatus(Model):
     worker_ready_replicas: int = Field(0, ge=0, format="int32", description="Ready pods of the workers.")
     external_endpoint: str | None = Field(
         None,
-        description="Where the front end is reached from outside the cluster: the Ingress host, the load balancer's "
-        "address, or the node port. Absent while there is none.",
+        description="Where the front end is reached from outside the cluster: by the Ingress host, the load "
+        "balancer's address, or the node port. Absent while there is none.",
     )
 
 

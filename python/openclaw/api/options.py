@@ -113,7 +113,7 @@ def check_options(options: ResourceOptions, where: str) -> None:
         for name in names:
             if not _LABEL.fullmatch(name):
                 raise SchemaError(
-                    f"{where}: {keyword} {name!r} must be lower-case letters, digits and '-', at most 63 characters"
+                    f"{where}: {keyword} {name!r} must be of lower-case letters, digits and '-', at most 63"
                 )
     if len(resource.qualified) > _MAX_NAME:
         raise SchemaError(

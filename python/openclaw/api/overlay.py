@@ -99,7 +99,7 @@ def _put_bound(
     *,
     tightest: Any,
 ) -> None:
-    # In OpenAPI v3.0 the exclusive bound is a flag on the inclusive one, so only the tighter of the two is said.
+    # The exclusive bound is a flag on the inclusive one, so only the tighter of the two can be said.
     if exclusive_limit is not None and (
         inclusive_limit is None or tightest(inclusive_limit, exclusive_limit) == exclusive_limit
     ):

@@ -19,7 +19,6 @@ from openclaw.api.options import Column, ResourceOptions, Scale, Scope, check_op
 from openclaw.api.resource_schema import resource_schema
 from openclaw.api.sections import has_required_fields, install_section, section_class
 
-
 T = TypeVar("T")
 
 
@@ -35,11 +34,11 @@ class CustomResource(BaseModel):
             class Status(Model):
                 ready_replicas: int = 0
 
-    `Spec` and `Status` may instead be declared elsewhere and named by annotations (`spec: GreetingSpec`), which type
-    checkers then follow. Every field of a status needs a default: a new object has none of them.
+    `Spec` and `Status` may instead be declared elsewhere and named by annotations (`spec: GreetingSpec`),
+    which type checkers then follow. Every field of a status needs a default: a new object has none of them.
 
-    Reading is tolerant: unknown fields are ignored, metadata may be partial, and `status` is an empty `Status` when the
-    object has none (or null).
+    Reading is tolerant: unknown fields are ignored, metadata may be partial, and `status` is an empty
+    `Status` when the object has none (or null).
 
     Class keywords:
         group: the API group, a DNS name.
@@ -51,14 +50,15 @@ class CustomResource(BaseModel):
         scope: `Namespaced` or `Cluster`.
         columns: what `kubectl get` shows.
         selectable_fields: paths usable in field selectors, such as `.spec.host`.
-        scale: where the `scale` subresource finds its numbers. The `status` subresource comes with a `Status` class.
+        scale: where the `scale` subresource finds its numbers. The `status` subresource comes with a `Status`
+            class.
         served: whether the API server serves this version.
         storage: whether objects are stored in this version; exactly one version of a kind is.
         deprecated: True, or the warning that users of this version get.
         rules: CEL rules on the whole object.
 
     Raises:
-        SchemaError: while the class is created, when it can't become a CRD; the message names class and field.
+        SchemaError: while the class is created, when it can't become a CRD; names class and field.
     """
 
     model_config = ConfigDict(
@@ -162,7 +162,7 @@ class CustomResource(BaseModel):
             raise InvalidObjectError(_explained(cls, error, body)) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """The object as the JSON of the API: absent instead of null, no empty metadata, no status that says nothing."""
+        """The object as the JSON of the API, without what is null or empty."""
         body: dict[str, Any] = {
             "apiVersion": self.resource.api_version,
             "kind": self.resource.kind,
@@ -176,7 +176,7 @@ class CustomResource(BaseModel):
         return body
 
     def status_dict(self) -> dict[str, Any]:
-        """The status as the JSON of the API: the same status gives the same dict, whatever it was read from."""
+        """The status as the JSON of the API; equal statuses give equal dicts."""
         if self.status is None:
             return {}
         status: dict[str, Any] = self.status.to_dict()
@@ -238,7 +238,8 @@ def _install_sections(cls: type[CustomResource]) -> None:
         for name, info in status.model_fields.items():
             if info.is_required():
                 raise SchemaError(
-                    f"{status.__qualname__}.{name} needs a default: a new object has no status (`{name}: … | None = None`)"
+                    f"{status.__qualname__}.{name} needs a default, for a new object has no status: "
+                    f"write `{name}: … | None = None`"
                 )
         cls.__status_class__ = status
         install_section(cls, "status", status, required=False)

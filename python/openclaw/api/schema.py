@@ -1,7 +1,7 @@
 """Structural OpenAPI v3 schemas from pydantic models.
 
-Structural means what the API server demands of a CRD: every value has a type, nothing is a reference, and there are no
-unions but the integer-or-string one. What can't be said that way is refused with `SchemaError`.
+Structural means what the API server demands of a CRD: every value has a type, nothing is a reference, and
+there are no unions but the integer-or-string one. What can't be said that way is refused with `SchemaError`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def model_schema(model: type[BaseModel], *, defaults: bool = True) -> Json:
 
     Args:
         model: the class; its docstring is the description.
-        defaults: whether the server fills in the fields' defaults. Off for a status, which only the controller writes.
+        defaults: whether the server fills in the fields' defaults; not in a status, which the controller
+            writes.
 
     Raises:
         SchemaError: a field has no structural schema. The message names class and field.
@@ -117,7 +118,7 @@ class _Generator:
             return {"type": "array", "items": self._place(arguments[0], Facts(), f"{where}[*]", parents)}
         if origin is dict and is_open and (not arguments or arguments[1] in (Any, object)):
             return {"type": "object"}
-        if origin is dict and len(arguments) == 2:
+        if origin is dict and len(arguments) == len(("key", "value")):
             if arguments[0] is not str:
                 raise SchemaError(
                     f"{where}: the keys of a map are plain str; bound them with a Rule on the map"
@@ -142,7 +143,7 @@ def without_none(annotation: Any) -> tuple[Any, bool]:
 
 
 def _unwrapped(annotation: Any, facts: Facts) -> tuple[Any, Facts]:
-    """Look through `Annotated`, `X | None`, aliases and NewTypes, down to the type; inner facts come first."""
+    """Look through `Annotated`, `X | None`, aliases and NewTypes, down to the type."""
     while True:
         annotation, admits_none = without_none(annotation)
         if admits_none:
@@ -175,7 +176,7 @@ def _has_default(info: FieldInfo) -> bool:
 
 
 def _default(model: type[BaseModel], name: str, info: FieldInfo) -> Any:
-    # Serialised by the model, which knows the field's type; of a nested model only what the default itself says.
+    # Serialised by the model, which knows the type; of a nested model only what the default itself says.
     holder = model.model_construct(**{name: info.default})
     return next(
         iter(holder.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True).values())

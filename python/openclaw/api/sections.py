@@ -15,7 +15,7 @@ from openclaw.api.model import Model
 
 
 def section_class(owner: type[BaseModel], name: str) -> type[Model] | None:
-    """The Model of section `name` as `owner` itself declares it: an annotation, or a nested class in CamelCase.
+    """The Model of section `name` as `owner` itself declares it: by an annotation or a nested class.
 
     Raises:
         SchemaError: it is something else than a Model.
@@ -37,7 +37,7 @@ def section_class(owner: type[BaseModel], name: str) -> type[Model] | None:
 
 
 def install_section(owner: type[BaseModel], name: str, model: type[Model], *, required: bool) -> None:
-    """Make the section a field of `owner`: absent or null becomes an empty instance, unless it is required."""
+    """Make the section a field of `owner`: absent or null means an empty one, unless it is required."""
     annotations = dict(inspect.get_annotations(owner))
     if required:
         annotations[name] = model
