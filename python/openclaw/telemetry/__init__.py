@@ -9,7 +9,7 @@ from openclaw.telemetry.logs import (
     LogFormat,
     LogHandler,
     LogLevel,
-    configure_logging,
+    configure,
 )
 from openclaw.telemetry.metrics import CacheStats, ControllerMetrics, Metrics, Outcome, Run, WatchMetrics
 from openclaw.telemetry.redact import REDACTED, redact_text, redact_value
@@ -38,7 +38,7 @@ __all__ = [
     "TelemetryServer",
     "WatchMetrics",
     "bind",
-    "configure_logging",
+    "configure",
     "current_fields",
     "log_context",
     "redact_text",

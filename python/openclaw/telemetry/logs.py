@@ -1,6 +1,6 @@
 """Logging set up for an operator, on the standard library's own.
 
-`configure_logging` gives the root logger one handler; loggers are used as everywhere:
+`configure` gives the root logger one handler; loggers are used as everywhere:
 `logging.getLogger(__name__)`, with fields as `extra={…}`. `Log` is for those who write reconcilers: fields
 are keyword arguments, and words such as `name`, which the standard library keeps for itself, are free.
 """
@@ -14,7 +14,7 @@ from typing import Any, Literal, TextIO, get_args
 
 from openclaw.telemetry.formats import JsonFormatter, TextFormatter
 
-__all__ = ["LOG_FORMATS", "LOG_LEVELS", "Log", "LogFormat", "LogHandler", "LogLevel", "configure_logging"]
+__all__ = ["LOG_FORMATS", "LOG_LEVELS", "Log", "LogFormat", "LogHandler", "LogLevel", "configure"]
 
 LogFormat = Literal["auto", "json", "text"]
 """`auto`: text on a terminal, JSON elsewhere."""
@@ -27,7 +27,7 @@ LOG_LEVELS: tuple[LogLevel, ...] = get_args(LogLevel)
 _NEVER_DEBUG = ("kubernetes_asyncio", "aiohttp", "botocore", "aiobotocore")
 
 
-def configure_logging(
+def configure(
     *, level: LogLevel = "info", format: LogFormat = "auto", stream: TextIO | None = None
 ) -> LogHandler:
     """Send all log records to `stream`; called again, it replaces what it did before.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.telemetry import Log, bind, configure_logging, current_fields, log_context
+from openclaw.telemetry import Log, bind, configure, current_fields, log_context
 
 Lines = Callable[[], list[dict[str, Any]]]
 
@@ -36,7 +36,7 @@ def stream() -> io.StringIO:
 
 @pytest.fixture
 def lines(stream: io.StringIO) -> Lines:
-    configure_logging(format="json", stream=stream)
+    configure(format="json", stream=stream)
     return lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
@@ -191,7 +191,7 @@ class Explosive:
 
 
 def test_a_call_below_the_level_renders_nothing_and_writes_nothing(stream: io.StringIO) -> None:
-    configure_logging(level="info", format="json", stream=stream)
+    configure(level="info", format="json", stream=stream)
     Log("x").debug("hidden", value=Explosive())
     logging.getLogger("x").debug("hidden %s", Explosive())
     assert stream.getvalue() == ""
@@ -199,7 +199,7 @@ def test_a_call_below_the_level_renders_nothing_and_writes_nothing(stream: io.St
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
 def test_only_the_level_and_above_are_printed(stream: io.StringIO, level: Any) -> None:
-    configure_logging(level=level, format="json", stream=stream)
+    configure(level=level, format="json", stream=stream)
     log = Log("x")
     log.debug("debug")
     log.info("info")
@@ -226,7 +226,7 @@ def test_secrets_are_hidden_wherever_they_are(stream: io.StringIO, lines: Lines)
 
 
 def test_secrets_are_hidden_from_people_too(stream: io.StringIO) -> None:
-    configure_logging(format="text", stream=stream)
+    configure(format="text", stream=stream)
     Log("x").info("sent Bearer hunter2hunter2", password="hunter2")
     assert "sent" in stream.getvalue()
     assert "hunter2" not in stream.getvalue()
@@ -237,7 +237,7 @@ def test_secrets_are_hidden_from_people_too(stream: io.StringIO) -> None:
 )
 @pytest.mark.parametrize("style", ["json", "text"])
 def test_any_value_can_be_logged(stream: io.StringIO, value: Any, style: Any) -> None:
-    handler = configure_logging(format=style, stream=stream)
+    handler = configure(format=style, stream=stream)
     Log("x").info("here", value=value, after=1)
     assert "here" in stream.getvalue()
     assert "after" in stream.getvalue()
@@ -247,7 +247,7 @@ def test_any_value_can_be_logged(stream: io.StringIO, value: Any, style: Any) ->
 @pytest.mark.parametrize("style", ["json", "text"])
 def test_a_message_whose_arguments_do_not_fit_is_printed(stream: io.StringIO, style: Any) -> None:
     # pytest's own handlers are strict about this.
-    logging.getLogger().handlers[:] = [configure_logging(format=style, stream=stream)]
+    logging.getLogger().handlers[:] = [configure(format=style, stream=stream)]
     logging.getLogger("x").info("%d objects", "many")
     assert "%d objects" in stream.getvalue()
     assert "many" in stream.getvalue()
@@ -259,7 +259,7 @@ class Broken(io.StringIO):
 
 
 def test_a_write_error_never_reaches_the_caller(capsys: pytest.CaptureFixture[str]) -> None:
-    handler = configure_logging(format="json", stream=Broken())
+    handler = configure(format="json", stream=Broken())
     logging.getLogger("x").info("lost")
     assert handler.dropped == 1
     # Nothing elsewhere either: the place for it is as broken.
@@ -267,18 +267,18 @@ def test_a_write_error_never_reaches_the_caller(capsys: pytest.CaptureFixture[st
 
 
 def test_a_closed_stream_never_reaches_the_caller(stream: io.StringIO) -> None:
-    handler = configure_logging(format="auto", stream=stream)
+    handler = configure(format="auto", stream=stream)
     stream.close()
     logging.getLogger("x").info("lost")
     assert handler.dropped == 1
-    configure_logging(format="auto", stream=stream)
+    configure(format="auto", stream=stream)
 
 
 def test_auto_is_json_on_a_pipe_and_text_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     pipe, terminal = io.StringIO(), Terminal()
     for stream in (pipe, terminal):
-        configure_logging(stream=stream)
+        configure(stream=stream)
         logging.getLogger("x").info("hello")
     assert json.loads(pipe.getvalue())["message"] == "hello"
     assert "\033[" in terminal.getvalue()
@@ -288,21 +288,21 @@ def test_auto_is_json_on_a_pipe_and_text_on_a_terminal(monkeypatch: pytest.Monke
 def test_no_color_turns_colours_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     terminal = Terminal()
-    configure_logging(stream=terminal)
+    configure(stream=terminal)
     logging.getLogger("x").info("hello")
     assert "\033[" not in terminal.getvalue()
     assert "hello" in terminal.getvalue()
 
 
 def test_configuring_again_replaces_the_handler(stream: io.StringIO) -> None:
-    configure_logging(format="json", stream=stream)
-    configure_logging(format="json", stream=stream)
+    configure(format="json", stream=stream)
+    configure(format="json", stream=stream)
     logging.getLogger("x").info("once")
     assert stream.getvalue().count("once") == 1
 
 
 def test_a_line_for_people(stream: io.StringIO) -> None:
-    configure_logging(format="text", stream=stream)
+    configure(format="text", stream=stream)
     with log_context(kind="OpenClaw", namespace="shop", name="storefront", reconcileID="8f", step="apply"):
         Log("x").warning(
             "quota exceeded", objects=["a", "b"], kind="Deployment", text="two words", nothing=""
@@ -316,14 +316,14 @@ def test_a_line_for_people(stream: io.StringIO) -> None:
 
 
 def test_a_cluster_scoped_object_has_no_namespace(stream: io.StringIO) -> None:
-    configure_logging(format="text", stream=stream)
+    configure(format="text", stream=stream)
     with log_context(kind="Node", namespace="", name="n1"):
         Log("x").info("seen")
     assert "Node n1 seen\n" in stream.getvalue()
 
 
 def test_an_exception_for_people_has_its_traceback_below(stream: io.StringIO) -> None:
-    configure_logging(format="text", stream=stream)
+    configure(format="text", stream=stream)
     try:
         raise KeyError("x")
     except KeyError:
@@ -343,7 +343,7 @@ def test_python_warnings_are_log_records(lines: Lines) -> None:
 
 
 def test_libraries_that_print_answers_at_debug_do_not(stream: io.StringIO) -> None:
-    configure_logging(level="debug", format="json", stream=stream)
+    configure(level="debug", format="json", stream=stream)
     logging.getLogger("kubernetes_asyncio.client.rest").debug("response body: hunter2")
     logging.getLogger("openclaw").debug("ours")
     assert "hunter2" not in stream.getvalue()
