@@ -1,1 +1,1 @@
-"""The openclaw command."""
+"""The `openclaw` command."""

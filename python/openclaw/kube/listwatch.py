@@ -1,0 +1,309 @@
+"""List and watch of one collection, as a state machine that feeds a sink with raw bytes.
+
+    LISTING --all pages--> WATCHING --closed by the server--> WATCHING (from the newest position)
+       ^                      |--410--> LISTING
+       |                      |--error--> WAITING (backoff of this watch alone) --> WATCHING
+       '--- error: WAITING ---'
+
+A relist is staged in the sink and swapped in at once; until then readers see the old state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import orjson
+
+from openclaw.api.kinds import ResourceKind
+from openclaw.kube.backoff import Backoff
+from openclaw.kube.errors import (
+    ApiError,
+    Forbidden,
+    Invalid,
+    KubeError,
+    NotFound,
+    ResourceExpired,
+    status_error,
+)
+from openclaw.kube.paths import collection_path
+from openclaw.kube.transport import Transport
+from openclaw.telemetry.logs import Log
+
+__all__ = ["Batch", "ListPage", "ListWatch", "Sink", "WatchState"]
+
+log = Log(__name__)
+
+_STABLE_SECONDS = 10.0
+_CLOSED_TOO_SOON_SECONDS = 1.0
+_LIST_TIMEOUT_SECONDS = 120.0
+
+
+class Batch(Protocol):
+    """What a sink says of a chunk: see `openclaw._core.Batch`."""
+
+    @property
+    def deltas(self) -> list[tuple[int, str, str, str, str]]:
+        """What matters to subscribers."""
+
+    @property
+    def resource_version(self) -> str | None:
+        """The newest position that was seen."""
+
+    @property
+    def error(self) -> bytes | None:
+        """The `Status` of an ERROR event."""
+
+
+class ListPage(Protocol):
+    """What a sink says of a page of a list: see `openclaw._core.ListPage`."""
+
+    @property
+    def resource_version(self) -> str:
+        """The position that the list stands for."""
+
+    @property
+    def continue_token(self) -> str:
+        """How to ask for the next page; empty for the last one."""
+
+
+class Sink(Protocol):
+    """Where the bytes go: `openclaw._core.Cache`."""
+
+    def feed(self, chunk: bytes) -> Batch:
+        """Take bytes of a watch, cut anywhere."""
+
+    def reset_stream(self) -> int:
+        """A watch ended: forget a half line."""
+
+    def begin_relist(self) -> None:
+        """Pages of a list follow."""
+
+    def feed_list(self, page: bytes) -> ListPage:
+        """Take one page of a list."""
+
+    def commit_relist(self) -> Batch:
+        """Swap the list in."""
+
+    def abort_relist(self) -> None:
+        """Forget the pages."""
+
+
+class WatchState(enum.Enum):
+    """Where a list-watch stands."""
+
+    LISTING = "listing"
+    WATCHING = "watching"
+    WAITING = "waiting"
+    STOPPED = "stopped"
+
+
+class ListWatch:
+    """Keeps a sink in step with one collection until cancelled.
+
+    Args:
+        transport: how the API server is reached.
+        kind: what is watched.
+        sink: gets every byte; its deltas go to `on_batch`.
+        on_batch: called with each batch that has deltas, and whether it is of the first list.
+        namespace: one namespace, or None for all.
+        selectors: `labelSelector`, `fieldSelector` and the like, added to each request.
+        on_received: called when the server sent something, bookmarks included.
+        on_restart: called with a reason (`closed`, `expired`, `error`) each time a watch is begun again.
+        page_size: objects a page of a list.
+        watch_seconds: the time after which the server is asked to end a watch; the true one is drawn
+            from 1 to 1.25 times this, so that watches do not end together.
+        idle_grace: seconds beyond that without a byte after which a watch counts as dead.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        kind: ResourceKind,
+        sink: Sink,
+        on_batch: Callable[[Batch, bool], None],
+        *,
+        namespace: str | None = None,
+        selectors: Mapping[str, str] | None = None,
+        on_restart: Callable[[str], None] | None = None,
+        on_received: Callable[[], None] | None = None,
+        page_size: int = 500,
+        watch_seconds: float = 240.0,
+        idle_grace: float = 15.0,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self.kind = kind
+        self._transport = transport
+        self._sink = sink
+        self._on_batch = on_batch
+        self._on_restart = on_restart
+        self._on_received = on_received
+        self._path = collection_path(kind, namespace)
+        self._selectors = dict(selectors or {})
+        self._page_size = page_size
+        self._watch_seconds = watch_seconds
+        self._idle_grace = idle_grace
+        self._backoff = backoff or Backoff()
+        self._position: str | None = None
+        self.state = WatchState.STOPPED
+        self.synced = asyncio.Event()
+        self.last_received = time.monotonic()
+        self.disconnected_since: float | None = time.monotonic()
+        self.last_error: str | None = None
+
+    async def run(self) -> None:
+        """List, then watch, for ever. Never raises but when cancelled."""
+        try:
+            while True:
+                began = time.monotonic()
+                try:
+                    if self._position is None:
+                        await self._list()
+                    await self._watch(self._position or "0")
+                    self._restarted("closed")
+                    if time.monotonic() - began < _CLOSED_TOO_SOON_SECONDS:
+                        # A server that is going down accepts watches and closes them at once.
+                        await asyncio.sleep(self._backoff.next())
+                    else:
+                        self._backoff.reset()
+                except ResourceExpired as error:
+                    self._failed(error)
+                    self._position = None
+                    self._restarted("expired")
+                    if time.monotonic() - began < _STABLE_SECONDS:
+                        await self._wait(error)
+                except KubeError as error:
+                    self._failed(error)
+                    self._restarted("error")
+                    if time.monotonic() - began >= _STABLE_SECONDS:
+                        self._backoff.reset()
+                    await self._wait(error)
+                except Exception as error:
+                    # A fault of ours must not end the watch for good: begin again from a list.
+                    log.exception("list-watch failed", kind=self.kind.kind)
+                    self._failed(error)
+                    self._position = None
+                    self._restarted("error")
+                    await self._wait(error)
+        finally:
+            self.state = WatchState.STOPPED
+
+    async def _list(self) -> None:
+        self.state = WatchState.LISTING
+        first = not self.synced.is_set()
+        self._sink.begin_relist()
+        try:
+            version = await self._pages()
+        except BaseException:
+            self._sink.abort_relist()
+            raise
+        batch = self._sink.commit_relist()
+        self._position = version
+        self._received()
+        if batch.deltas:
+            self._on_batch(batch, first)
+        self.synced.set()
+        self._backoff.reset()
+
+    async def _pages(self) -> str:
+        """Feed all pages of one consistent list; the resourceVersion that they stand for."""
+        token = ""
+        while True:
+            query = {**self._selectors, "limit": str(self._page_size)}
+            if token:
+                query["continue"] = token
+            response = await self._transport.request(
+                "GET", self._path, query=query, timeout=_LIST_TIMEOUT_SECONDS
+            )
+            page = self._sink.feed_list(response.body)
+            token = page.continue_token
+            if not token:
+                return page.resource_version
+
+    async def _watch(self, position: str) -> None:
+        seconds = self._watch_seconds * (1 + random.random() / 4)
+        query = {
+            **self._selectors,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": position,
+            "timeoutSeconds": str(int(seconds)),
+        }
+        self._sink.reset_stream()
+        try:
+            async with self._transport.stream(
+                self._path, query=query, idle_timeout=seconds + self._idle_grace
+            ) as chunks:
+                self._connected()
+                async for chunk in chunks:
+                    self._received()
+                    self._take(self._sink.feed(chunk))
+        finally:
+            self._sink.reset_stream()
+            if self.disconnected_since is None:
+                self.disconnected_since = time.monotonic()
+
+    def _take(self, batch: Batch) -> None:
+        if batch.resource_version is not None:
+            self._position = batch.resource_version
+        if batch.deltas:
+            self._on_batch(batch, False)
+        if batch.error is not None:
+            raise _watch_error(batch.error, f"WATCH {self._path}")
+
+    def _received(self) -> None:
+        self.last_received = time.monotonic()
+        if self._on_received is not None:
+            self._on_received()
+
+    def _connected(self) -> None:
+        self.state = WatchState.WATCHING
+        self.disconnected_since = None
+        if self.last_error is not None:
+            log.info("watch is back", kind=self.kind.kind)
+        self.last_error = None
+
+    def _failed(self, error: Exception) -> None:
+        if self.disconnected_since is None:
+            self.disconnected_since = time.monotonic()
+        self.last_error = str(error)
+
+    def _restarted(self, reason: str) -> None:
+        if self._on_restart is not None:
+            self._on_restart(reason)
+
+    async def _wait(self, error: Exception) -> None:
+        self.state = WatchState.WAITING
+        delay = self._backoff.next()
+        if isinstance(error, ApiError) and error.retry_after is not None:
+            delay = max(delay, error.retry_after)
+        fields: dict[str, object] = {
+            "kind": self.kind.kind,
+            "error": str(error),
+            "delay_seconds": round(delay, 3),
+        }
+        if isinstance(error, NotFound):
+            fields["hint"] = f"the API server does not serve {self.kind.qualified}: install its CRD"
+        elif isinstance(error, Forbidden):
+            fields["hint"] = f"the role must allow list and watch of {self.kind.qualified}"
+        # One interruption is daily business: servers restart.
+        say = log.warning if self._backoff.failures > 1 or not self.synced.is_set() else log.info
+        say("watch interrupted, trying again", **fields)
+        await asyncio.sleep(delay)
+
+
+def _watch_error(body: bytes, request: str) -> KubeError:
+    """The error that an ERROR event carries."""
+    try:
+        status = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        status = {}
+    error = status_error(status if isinstance(status, dict) else {}, request=request)
+    if isinstance(error, Invalid):
+        # The server cannot serve this position any more; only a list helps.
+        return ResourceExpired(error.code, error.reason, error.message, request=request)
+    return error

@@ -1,0 +1,179 @@
+"""Applying intents: the drift check, the server-side apply, and the guard against endless updates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from openclaw._core import diff
+from openclaw.api.kinds import ResourceKind
+from openclaw.api.resource import CustomResource
+from openclaw.kube.client import Client
+from openclaw.kube.errors import Conflict, NotFound
+from openclaw.runtime.informer import Informer
+from openclaw.runtime.ownership import adopt, check_control, controller_of
+from openclaw.runtime.queue import Key
+from openclaw.telemetry.logs import Log
+
+__all__ = ["Applied", "Applier"]
+
+log = Log(__name__)
+
+_SHOWN_PATHS = 20
+
+_Place = tuple[ResourceKind, str, str]
+"""Kind, namespace and name of a child."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of an intent.
+
+    Attributes:
+        live: the object as it is now.
+        outcome: `unchanged`, `created`, `updated`, or `terminating` (it is being deleted; nothing was sent).
+        paths: what differed, as `openclaw._core.diff` tells it.
+    """
+
+    live: dict[str, Any]
+    outcome: Literal["unchanged", "created", "updated", "terminating"]
+    paths: tuple[str, ...] = ()
+
+
+class Applier:
+    """Applies and deletes the children of one controller's roots.
+
+    Args:
+        client: writes.
+        informers: the caches of the kinds that are owned or watched.
+        subscriptions: for each owned kind, the number of the controller's own subscription.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        informers: Mapping[ResourceKind, Informer],
+        subscriptions: Mapping[ResourceKind, int],
+    ) -> None:
+        self._client = client
+        self._informers = informers
+        self._subscriptions = subscriptions
+        self._unsettled: dict[_Place, tuple[bytes, bytes]] = {}
+        self._deleted: dict[_Place, str] = {}
+
+    async def apply(self, root: CustomResource, kind: ResourceKind, intent: dict[str, Any]) -> Applied:
+        """Make the live object hold `intent`, which becomes a child of `root`; sends nothing if it does.
+
+        Raises:
+            NotControlled: the name is taken by an object that is not ours.
+            KubeError: the write failed.
+        """
+        adopt(intent, root)
+        name = intent["metadata"].get("name") or ""
+        namespace = intent["metadata"].get("namespace") or ""
+        body = orjson.dumps(intent)
+        informer = self._informers[kind]
+        stored = informer.cache.get(namespace, name)
+        paths: tuple[str, ...] = ()
+        if stored is not None:
+            paths = tuple(diff(body, stored, self._client.field_manager))
+            live = _typed(kind, orjson.loads(stored))
+            if not paths:
+                return Applied(live, "unchanged")
+            check_control(live, root, kind.kind, self._client.field_manager)
+            if live["metadata"].get("deletionTimestamp"):
+                return Applied(live, "terminating", paths)
+            if self._is_settled((kind, namespace, name), body, live):
+                return Applied(live, "unchanged", paths)
+        answer = await self._client.apply(kind, namespace or None, name, body)
+        informer.put(answer, except_for=self._own_run(kind, root))
+        live = orjson.loads(answer)
+        self._remember((kind, namespace, name), body, answer, live)
+        return Applied(live, "updated" if stored is not None else "created", paths)
+
+    async def delete(self, root: CustomResource, kind: ResourceKind, namespace: str, name: str) -> bool:
+        """Delete a child of `root`; False when there is none.
+
+        An object of that name which `root` does not control is left alone.
+
+        Raises:
+            KubeError: the write failed.
+        """
+        stored = self._informers[kind].cache.get(namespace, name)
+        place = (kind, namespace, name)
+        if stored is None:
+            self._deleted.pop(place, None)
+            return False
+        live = orjson.loads(stored)
+        controller = controller_of(live)
+        if controller is None or controller.get("uid") != root.metadata.uid:
+            return False
+        uid = live["metadata"]["uid"]
+        if live["metadata"].get("deletionTimestamp") or self._deleted.get(place) == uid:
+            return True
+        try:
+            await self._client.delete(kind, namespace or None, name, uid=uid)
+        except (NotFound, Conflict):
+            # Gone, or another object has the name by now: the watch is about to tell.
+            return False
+        self._deleted[place] = uid
+        return True
+
+    def forget(self, root: Key) -> None:
+        """A root is gone: drop what is remembered of its children, found by namespace and name prefix."""
+        for place in {*self._unsettled, *self._deleted}:
+            if place[1] == root.namespace and place[2].startswith(root.name):
+                self._unsettled.pop(place, None)
+                self._deleted.pop(place, None)
+
+    def _own_run(self, kind: ResourceKind, root: CustomResource) -> tuple[int, Key] | None:
+        number = self._subscriptions.get(kind)
+        if number is None:
+            return None
+        return number, Key(root.metadata.namespace or "", root.metadata.name)
+
+    # The server may not keep an intent as it was stated: it drops an empty map, or writes a value in its
+    # own way. Against that, what it made of an intent is remembered; as long as neither the intent nor the
+    # live object's own content changes, applying it again would change nothing, for ever.
+
+    def _remember(self, place: _Place, body: bytes, answer: bytes, live: dict[str, Any]) -> None:
+        left = diff(body, answer, self._client.field_manager)
+        if not left:
+            self._unsettled.pop(place, None)
+            return
+        if place not in self._unsettled:
+            log.warning(
+                "the API server keeps an intent in another form; it is not applied again before a change",
+                child=f"{place[0].kind} {place[1]}/{place[2]}",
+                paths=left[:_SHOWN_PATHS],
+            )
+        self._unsettled[place] = (_digest(body), _content(live))
+
+    def _is_settled(self, place: _Place, body: bytes, live: dict[str, Any]) -> bool:
+        known = self._unsettled.get(place)
+        return known is not None and known == (_digest(body), _content(live))
+
+
+def _typed(kind: ResourceKind, raw: dict[str, Any]) -> dict[str, Any]:
+    """The stored form has no apiVersion and kind."""
+    return {"apiVersion": kind.api_version, "kind": kind.kind, **raw}
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=16).digest()
+
+
+def _content(live: dict[str, Any]) -> bytes:
+    """A digest of what an intent can be about: not status, not the server's bookkeeping."""
+    metadata = live.get("metadata", {})
+    kept = {
+        key: metadata.get(key) for key in ("labels", "annotations", "ownerReferences", "finalizers", "uid")
+    }
+    rest = {
+        key: value for key, value in live.items() if key not in ("status", "metadata", "apiVersion", "kind")
+    }
+    return _digest(orjson.dumps([kept, rest], option=orjson.OPT_SORT_KEYS))

@@ -1,0 +1,177 @@
+"""What a reconcile is given: the way to act, the caches to read, and who it acts for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+import orjson
+
+from openclaw.api.kinds import ResourceKind
+from openclaw.api.resource import CustomResource
+from openclaw.api.unstructured import Unstructured
+from openclaw.kube.client import Client
+from openclaw.kube.errors import NotFound
+from openclaw.runtime.apply import Applied, Applier
+from openclaw.runtime.informer import OWNER_INDEX, Informer
+from openclaw.runtime.queue import Key
+from openclaw.runtime.recorder import EventRecorder, EventType
+from openclaw.telemetry.logs import Log
+
+__all__ = ["Context"]
+
+K = TypeVar("K", bound=Unstructured | CustomResource)
+
+
+class Context:
+    """One run of a reconciler for one root object.
+
+    Attributes:
+        key: namespace and name of the root.
+        reasons: what led to this run, e.g. `OpenClaw updated`.
+        attempt: 1, and one more for each failure before this run.
+        reconcile_id: tells this run from others in logs, events and traces.
+        changes: what this run wrote so far, e.g. `created Deployment shop/web`.
+        log: a logger whose records carry the object's identity.
+    """
+
+    def __init__(
+        self,
+        root: CustomResource,
+        *,
+        key: Key,
+        reasons: tuple[str, ...],
+        attempt: int,
+        reconcile_id: str,
+        applier: Applier,
+        client: Client,
+        informers: Mapping[ResourceKind, Informer],
+        recorder: EventRecorder | None,
+        log: Log,
+    ) -> None:
+        self._root = root
+        self._applier = applier
+        self._client = client
+        self._informers = informers
+        self._recorder = recorder
+        self.key = key
+        self.reasons = reasons
+        self.attempt = attempt
+        self.reconcile_id = reconcile_id
+        self.changes: list[str] = []
+        self.log = log
+
+    async def apply(self, desired: K) -> K:
+        """Make a child hold what `desired` states, by server-side apply, and return it as it is now.
+
+        The child gets an owner reference to the root, and the root's namespace where it has none. Fields
+        that `desired` does not state are left to whoever sets them; fields that an earlier intent stated
+        and this one does not are removed. Nothing is sent when there is nothing to change.
+
+        Raises:
+            NotControlled: an object of that name exists and is not ours.
+            KubeError: the write failed.
+        """
+        applied = await self.apply_with_outcome(desired)
+        return _from_dict(type(desired), applied.live)
+
+    async def apply_with_outcome(self, desired: Unstructured | CustomResource) -> Applied:
+        """As `apply`, but tells what was done and why.
+
+        Raises:
+            NotControlled: an object of that name exists and is not ours.
+            KubeError: the write failed.
+        """
+        kind = desired.resource
+        self._informer(kind)
+        intent = desired.to_dict()
+        metadata = intent.get("metadata", {})
+        intent = {**intent, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {})}}}
+        intent.pop("status", None)
+        applied = await self._applier.apply(self._root, kind, intent)
+        if applied.outcome in {"created", "updated"}:
+            where = f"{kind.kind} {intent['metadata'].get('namespace', '')}/{intent['metadata']['name']}"
+            self.changes.append(f"{applied.outcome} {where}")
+            self.log.info(
+                "applied child", child=where, outcome=applied.outcome, paths=list(applied.paths[:20])
+            )
+        return applied
+
+    async def delete(self, kind: type[K], name: str, *, namespace: str | None = None) -> bool:
+        """Delete a child of the root; False when there is none. What others control is left alone.
+
+        Raises:
+            KubeError: the write failed.
+        """
+        self._informer(kind.resource)
+        namespace = self.key.namespace if namespace is None else namespace
+        deleted = await self._applier.delete(self._root, kind.resource, namespace, name)
+        if deleted:
+            self.changes.append(f"deleted {kind.resource.kind} {namespace}/{name}")
+            self.log.info("deleted child", child=f"{kind.resource.kind} {namespace}/{name}")
+        return deleted
+
+    def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> K | None:
+        """An object of the root kind or an owned or watched one, from the cache; None when there is none."""
+        namespace = self.key.namespace if namespace is None else namespace
+        stored = self._informer(kind.resource).cache.get(namespace, name)
+        return None if stored is None else _load(kind, stored)
+
+    def owned(self, kind: type[K]) -> list[K]:
+        """The children of that kind, from the cache, in order of their names."""
+        informer = self._informer(kind.resource)
+        keys = informer.cache.lookup(OWNER_INDEX, self._root.metadata.uid or "")
+        found = (informer.cache.get(namespace, name) for namespace, name in keys)
+        return [_load(kind, stored) for stored in found if stored is not None]
+
+    def list(self, kind: type[K], *, index: str, value: str) -> list[K]:
+        """The objects of a cached kind whose declared field index `index` holds `value`.
+
+        Raises:
+            KeyError: no such index is declared for the kind.
+        """
+        informer = self._informer(kind.resource)
+        found = (informer.cache.get(*key) for key in informer.cache.lookup(index, value))
+        return [_load(kind, stored) for stored in found if stored is not None]
+
+    async def read(self, kind: type[K], name: str, *, namespace: str | None = None) -> K | None:
+        """An object as the API server has it now, past any cache; declare its kind in `reads`.
+
+        Raises:
+            KubeError: the read failed; an absent object is no error but None.
+        """
+        namespace = self.key.namespace if namespace is None else namespace
+        try:
+            body = await self._client.get(kind.resource, namespace or None, name)
+        except NotFound:
+            return None
+        return _from_dict(kind, orjson.loads(body))
+
+    def event(self, reason: str, note: str, *, type: EventType = "Normal", action: str = "Reconcile") -> None:
+        """Record an Event about the root; it is sent in the background, aggregated and rate-limited.
+
+        Args:
+            reason: a CamelCase word, why.
+            note: a sentence for people, without secrets.
+            type: `Normal` or `Warning`.
+            action: a CamelCase word, what was being done.
+        """
+        if self._recorder is not None:
+            self._recorder.event(self._root, type, reason, note, action=action)
+
+    def _informer(self, kind: ResourceKind) -> Informer:
+        informer = self._informers.get(kind)
+        if informer is None:
+            declared = ", ".join(sorted(item.kind for item in self._informers)) or "none"
+            msg = f"{kind.kind} is not cached here (cached are: {declared}); declare it in owns or watches"
+            raise LookupError(msg)
+        return informer
+
+
+def _load(kind: type[K], stored: bytes) -> K:
+    return _from_dict(kind, orjson.loads(stored))
+
+
+def _from_dict(kind: type[K], raw: dict[str, Any]) -> K:
+    # Both bases return Self, which mypy loses over a union of them.
+    return cast("K", kind.from_dict(raw))

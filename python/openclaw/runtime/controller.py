@@ -1,0 +1,211 @@
+"""A controller: subscriptions, the queue, the workers, and what becomes of a key after a run."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from openclaw.api.errors import InvalidObjectError
+from openclaw.api.kinds import ResourceKind
+from openclaw.kube.client import Client
+from openclaw.kube.errors import ApiError, KubeError
+from openclaw.runtime.apply import Applier
+from openclaw.runtime.errors import ErrorClass, Retry, TerminalError, classify
+from openclaw.runtime.informer import Delta, Informer
+from openclaw.runtime.queue import Key, Priority, Queue, QueueClosed, Work
+from openclaw.runtime.reconciler import Reconciler, Watch, owned_kinds
+from openclaw.runtime.recorder import EventRecorder
+from openclaw.runtime.result import Result
+from openclaw.runtime.run import Runner
+from openclaw.telemetry.logs import Log
+from openclaw.telemetry.metrics import ControllerMetrics, Outcome
+
+__all__ = ["Controller"]
+
+_CONFLICTS_AT_ONCE: Final = 3
+_TERMINAL_SECONDS: Final = 30.0
+_THROTTLED_SECONDS: Final = 1.0
+_SELF: Final = b'{"self":{}}'
+
+
+def _owner_mapping(root: ResourceKind) -> bytes:
+    owner: dict[str, Any] = {"group": root.group, "kind": root.kind}
+    if not root.namespaced:
+        owner["clusterScoped"] = True
+    return orjson.dumps({"owner": owner})
+
+
+class Controller:
+    """Runs one reconciler.
+
+    Args:
+        reconciler: what to run.
+        client: reads and writes.
+        informers: the manager's informers by kind; those of root, owned and watched kinds must be there.
+        metrics: of this controller.
+        concurrency: most runs at once; the reconciler's own by default.
+    """
+
+    def __init__(
+        self,
+        reconciler: Reconciler[Any],
+        *,
+        client: Client,
+        informers: Mapping[ResourceKind, Informer],
+        metrics: ControllerMetrics,
+        concurrency: int | None = None,
+    ) -> None:
+        self.name = reconciler.name
+        self.reconciler = reconciler
+        self.concurrency = concurrency or reconciler.concurrency
+        self.log = Log(f"openclaw.controller.{self.name}", controller=self.name)
+        self.queue = Queue(on_add=metrics.added, on_retry=metrics.retried)
+        self._metrics = metrics
+        metrics.set_concurrency(self.concurrency)
+        metrics.follow_queue(self.queue.__len__)
+        self._root = informers[reconciler.root.resource]
+        self.kinds = {reconciler.root.resource: self._root}
+        subscriptions = self._subscribe(informers)
+        self.recorder = (
+            EventRecorder(client, f"{self.name}.openclaw.dev") if reconciler.emits_events else None
+        )
+        self._runner = Runner(
+            reconciler=reconciler,
+            client=client,
+            informers=self.kinds,
+            applier=Applier(client, self.kinds, subscriptions),
+            recorder=self.recorder,
+            log=self.log,
+        )
+
+    def _subscribe(self, informers: Mapping[ResourceKind, Informer]) -> dict[ResourceKind, int]:
+        root = self.reconciler.root.resource
+        self._root.add_indexes(self.reconciler.indexes)
+        self._root.subscribe(self.reconciler.triggers, _SELF, Priority.CHANGE, self._enqueuer(root.kind))
+        subscriptions: dict[ResourceKind, int] = {}
+        mapping = _owner_mapping(root)
+        for owned in owned_kinds(type(self.reconciler)):
+            kind = owned.child.resource
+            informer = self.kinds[kind] = informers[kind]
+            subscriptions[kind] = informer.subscribe(
+                owned.triggers, mapping, Priority.CHILD, self._enqueuer(kind.kind)
+            )
+        for watch in self.reconciler.watches:
+            kind = watch.target.resource
+            informer = self.kinds[kind] = informers[kind]
+            informer.subscribe(watch.triggers, _SELF, Priority.CHILD, self._referrers(watch))
+        return subscriptions
+
+    def _enqueuer(self, kind: str) -> Any:
+        add = self.queue.add
+        texts = {reason: f"{kind} {reason}" for reason in ("added", "updated", "deleted")}
+
+        def enqueue(delta: Delta) -> None:
+            add(delta.key, delta.priority, texts[delta.reason])
+
+        return enqueue
+
+    def _referrers(self, watch: Watch) -> Any:
+        """Enqueue the roots that name the object: of its namespace, or of all for a cluster-scoped one."""
+        kind = watch.target.resource
+
+        def enqueue(delta: Delta) -> None:
+            reason = f"{kind.kind} {delta.reason}"
+            for namespace, name in self._root.cache.lookup(watch.index, delta.key.name):
+                if not kind.namespaced or namespace == delta.key.namespace:
+                    self.queue.add(Key(namespace, name), delta.priority, reason)
+
+        return enqueue
+
+    @property
+    def synced(self) -> bool:
+        """Whether every cache that the reconciler reads has its first list."""
+        return all(informer.synced for informer in self.kinds.values())
+
+    async def run(self) -> None:
+        """Wait for the caches, then work until the queue is closed; cancelled runs are abandoned."""
+        for informer in self.kinds.values():
+            await informer.listwatch.synced.wait()
+        self.log.info("controller started", workers=self.concurrency)
+        async with asyncio.TaskGroup() as group:
+            for number in range(self.concurrency):
+                group.create_task(self._work(), name=f"{self.name}-worker-{number}")
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                work = await self.queue.get()
+            except QueueClosed:
+                return
+            try:
+                await self._process(work)
+            finally:
+                self.queue.done(work.key)
+
+    async def _process(self, work: Work) -> None:
+        """Run once and decide what becomes of the key. Raises nothing but cancellation."""
+        run = self._metrics.begin(work.waited)
+        outcome: Outcome = "error"
+        terminal = panic = False
+        try:
+            result = await self._runner.run(work, self.queue.failures(work.key) + 1)
+            outcome = self._succeeded(work.key, result)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a run that raises never takes the process down
+            kind = classify(error)
+            terminal = kind is ErrorClass.TERMINAL or isinstance(error, InvalidObjectError)
+            panic = kind is ErrorClass.TRANSIENT and not isinstance(error, KubeError | TimeoutError)
+            outcome = self._failed(work, error, kind)
+        finally:
+            run.end(outcome, terminal=terminal and outcome == "error", panic=panic and outcome == "error")
+
+    def _succeeded(self, key: Key, result: Result | None) -> Outcome:
+        self.queue.forget(key)
+        if result is None or result.requeue_after is None:
+            return "success"
+        self.queue.add(key, Priority.RETRY, "requested", delay=result.requeue_after)
+        return "requeue_after"
+
+    def _failed(self, work: Work, error: Exception, kind: ErrorClass) -> Outcome:
+        key = work.key
+        fields: dict[str, Any] = {
+            "namespace": key.namespace,
+            "name": key.name,
+            "error": str(error),
+            "attempt": self.queue.failures(key) + 1,
+        }
+        if kind is ErrorClass.GONE:
+            self.queue.forget(key)
+            self.log.info("the namespace is being deleted", **fields)
+            return "success"
+        if kind is ErrorClass.THROTTLED:
+            wait = _wait_of(error) * random.uniform(1.0, 1.2)
+            self.queue.add(key, Priority.RETRY, "throttled", delay=wait)
+            self.log.info("waiting as asked", **fields, delay_seconds=round(wait, 3))
+            return "requeue_after"
+        if kind is ErrorClass.CONFLICT:
+            at_once = self.queue.failures(key) < _CONFLICTS_AT_ONCE
+            delay = self.queue.retry(key, "conflict", at_most=0.0 if at_once else float("inf"))
+            self.log.debug("conflict, running again", **fields, delay_seconds=round(delay, 3))
+            return "requeue"
+        if kind is ErrorClass.TERMINAL or isinstance(error, InvalidObjectError):
+            delay = self.queue.retry(key, "failed", at_least=_TERMINAL_SECONDS)
+        else:
+            delay = self.queue.retry(key, "failed")
+        expected = isinstance(error, KubeError | TerminalError | InvalidObjectError | TimeoutError)
+        say = self.log.error if expected else self.log.exception
+        say("reconcile failed", **fields, error_class=kind.value, delay_seconds=round(delay, 3))
+        return "error"
+
+
+def _wait_of(error: Exception) -> float:
+    if isinstance(error, Retry):
+        return error.after
+    if isinstance(error, ApiError) and error.retry_after is not None:
+        return max(error.retry_after, 0.1)
+    return _THROTTLED_SECONDS

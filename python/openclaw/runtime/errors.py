@@ -1,0 +1,89 @@
+"""The class of an error decides what becomes of the key; this is the one place that decides it."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from openclaw.kube.errors import (
+    AlreadyExists,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    KubeError,
+    TooManyRequests,
+)
+
+__all__ = ["ErrorClass", "NotControlled", "Retry", "TerminalError", "classify", "reason_of"]
+
+NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
+
+
+class ErrorClass(enum.Enum):
+    """What a failed reconcile leads to."""
+
+    CONFLICT = "conflict"
+    """Another write came first: run again at once, on fresh state."""
+    TRANSIENT = "transient"
+    """May pass by itself: run again with the key's exponential backoff."""
+    THROTTLED = "throttled"
+    """The other side named a wait: run again after it."""
+    TERMINAL = "terminal"
+    """Will not pass by itself: a condition and an event, and only slow retries until something changes."""
+    GONE = "gone"
+    """The namespace is being deleted: nothing can be created and nothing needs to be."""
+
+
+class TerminalError(Exception):
+    """Raised by a reconciler: no retry helps until the object, or something it refers to, changes.
+
+    Args:
+        message: what is wrong and what to do, for the object's condition and event.
+        reason: a CamelCase word for the condition.
+    """
+
+    def __init__(self, message: str, *, reason: str = "Failed") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class NotControlled(TerminalError):
+    """A child's name is taken by an object that is not ours."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason="NameTaken")
+
+
+class Retry(Exception):
+    """Raised by a reconciler: not now; run again after `after` seconds, without counting a failure."""
+
+    def __init__(self, message: str, *, after: float) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+def classify(error: BaseException) -> ErrorClass:
+    """The class of an error that ended a reconcile or one component of it."""
+    if isinstance(error, Conflict | AlreadyExists):
+        return ErrorClass.CONFLICT
+    if isinstance(error, TooManyRequests | Retry):
+        return ErrorClass.THROTTLED
+    if isinstance(error, Forbidden):
+        if any(cause.get("reason") == NAMESPACE_TERMINATING for cause in error.causes):
+            return ErrorClass.GONE
+        return ErrorClass.TERMINAL
+    if isinstance(error, Invalid | BadRequest | TerminalError):
+        return ErrorClass.TERMINAL
+    return ErrorClass.TRANSIENT
+
+
+def reason_of(error: BaseException) -> str:
+    """A CamelCase word for an error, fit for a condition or an event."""
+    if isinstance(error, TerminalError):
+        return error.reason
+    if isinstance(error, KubeError):
+        return str(getattr(error, "reason", "") or type(error).__name__)
+    if isinstance(error, TimeoutError):
+        return "DeadlineExceeded"
+    return "ReconcileError"

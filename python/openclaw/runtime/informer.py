@@ -1,0 +1,138 @@
+"""Informers: one watched collection each, its cache in Rust, its deltas on the way to the queues."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from openclaw._core import Cache
+from openclaw.api.kinds import ResourceKind
+from openclaw.kube.listwatch import Batch, ListWatch, WatchState
+from openclaw.kube.transport import Transport
+from openclaw.runtime.predicates import Predicate
+from openclaw.runtime.queue import Key, Priority
+from openclaw.runtime.reconciler import Index
+
+__all__ = ["OWNER_INDEX", "Delta", "Informer"]
+
+OWNER_INDEX = "openclaw.dev/owner-uid"
+"""The index that every informer has: from the uid of an owner to what it owns."""
+
+
+class Delta(NamedTuple):
+    """A change that matters to a subscriber."""
+
+    key: Key
+    reason: str
+    """`added`, `updated` or `deleted`."""
+    priority: Priority
+
+
+Handler = Callable[[Delta], None]
+
+
+class Informer:
+    """Keeps a cache of one kind in step with the API server and hands out deltas.
+
+    Subscriptions and indexes must be declared before `run`.
+
+    Args:
+        transport: how the API server is reached.
+        kind: what is watched.
+        field_manager: whose managedFields entry the cache keeps, for the drift check.
+        namespace: one namespace, or None for all.
+        on_restart: told why a watch was begun again.
+        on_received: told when the server sent something.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        kind: ResourceKind,
+        *,
+        field_manager: str,
+        namespace: str | None = None,
+        on_restart: Callable[[str], None] | None = None,
+        on_received: Callable[[], None] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.cache = Cache(manager=field_manager)
+        self.cache.add_index(OWNER_INDEX, "metadata.ownerReferences[*].uid")
+        self._indexes: dict[str, str] = {}
+        self._handlers: dict[int, tuple[Handler, Priority]] = {}
+        self.listwatch = ListWatch(
+            transport,
+            kind,
+            self.cache,
+            self._dispatch,
+            namespace=namespace,
+            on_restart=on_restart,
+            on_received=on_received,
+        )
+
+    def add_indexes(self, indexes: Iterable[Index]) -> None:
+        """Index the objects by these fields.
+
+        Raises:
+            ValueError: a path is malformed, or a name stands for two paths.
+        """
+        for item in indexes:
+            known = self._indexes.get(item.name)
+            if known is None:
+                self._indexes[item.name] = item.path
+                self.cache.add_index(item.name, item.path)
+            elif known != item.path:
+                msg = (
+                    f"{self.kind.kind}: index {item.name!r} is declared for both {known!r} and {item.path!r}"
+                )
+                raise ValueError(msg)
+
+    def subscribe(self, predicate: Predicate, mapping: bytes, priority: Priority, handler: Handler) -> int:
+        """Call `handler` with each delta that passes `predicate`, its key found by `mapping`.
+
+        Raises:
+            ValueError: predicate or mapping is malformed.
+        """
+        number = self.cache.subscribe(predicate.compiled(), mapping)
+        self._handlers[number] = (handler, priority)
+        return number
+
+    async def run(self) -> None:
+        """List and watch until cancelled."""
+        await self.listwatch.run()
+
+    def _dispatch(self, batch: Batch, initial: bool) -> None:  # noqa: FBT001 - the signature of on_batch
+        for number, namespace, name, reason, _uid in batch.deltas:
+            handler, priority = self._handlers[number]
+            handler(Delta(Key(namespace, name), reason, Priority.INITIAL if initial else priority))
+
+    def put(self, body: bytes, *, except_for: tuple[int, Key] | None = None) -> None:
+        """Take the answer to a write of our own, so that no later run decides on an older state.
+
+        What else changed with it is dispatched as usual, but for the subscription and key of the run
+        that made the write: that run has the answer in its hands.
+        """
+        for number, namespace, name, reason, _uid in self.cache.put(body).deltas:
+            key = Key(namespace, name)
+            if (number, key) != except_for:
+                handler, priority = self._handlers[number]
+                handler(Delta(key, reason, priority))
+
+    @property
+    def synced(self) -> bool:
+        """Whether the first list is complete."""
+        return self.listwatch.synced.is_set()
+
+    def unready(self, grace: float) -> str | None:
+        """Why decisions on this cache may be stale, or None; a watch may be away for `grace` seconds."""
+        if not self.synced:
+            error = self.listwatch.last_error
+            return f"{self.kind.qualified}: not listed yet" + (f": {error}" if error else "")
+        since = self.listwatch.disconnected_since
+        if since is not None and time.monotonic() - since > grace:
+            error = self.listwatch.last_error or self.listwatch.state.value
+            return f"{self.kind.qualified}: no watch for {time.monotonic() - since:.0f} s: {error}"
+        if self.listwatch.state is WatchState.STOPPED:
+            return f"{self.kind.qualified}: the watch has stopped"
+        return None

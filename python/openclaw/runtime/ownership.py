@@ -1,0 +1,71 @@
+"""Owner references and the labels that tie a child to its root."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from openclaw._core import slot
+from openclaw.api.resource import CustomResource
+from openclaw.runtime.errors import NotControlled
+
+__all__ = ["SLOT_LABEL", "adopt", "check_control", "controller_of", "owner_reference"]
+
+SLOT_LABEL: Final = "openclaw.dev/slot"
+"""On each child: the slot of its root, so that a shard can watch its share of the children."""
+
+
+def owner_reference(root: CustomResource) -> dict[str, Any]:
+    """The reference by which a child names `root` as its controller."""
+    return {
+        "apiVersion": root.resource.api_version,
+        "kind": root.resource.kind,
+        "name": root.metadata.name,
+        "uid": root.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def adopt(child: dict[str, Any], root: CustomResource) -> None:
+    """Put owner reference, slot label and (where it has none) the root's namespace into `child`."""
+    metadata = child.setdefault("metadata", {})
+    if root.metadata.namespace and not metadata.get("namespace"):
+        metadata["namespace"] = root.metadata.namespace
+    metadata["ownerReferences"] = [owner_reference(root)]
+    labels = metadata.setdefault("labels", {})
+    labels[SLOT_LABEL] = str(slot(root.metadata.uid or ""))
+
+
+def controller_of(live: dict[str, Any]) -> dict[str, Any] | None:
+    """The owner reference with `controller: true`, if any."""
+    for reference in live.get("metadata", {}).get("ownerReferences") or ():
+        if reference.get("controller"):
+            return dict(reference)
+    return None
+
+
+def check_control(live: dict[str, Any], root: CustomResource, kind: str, field_manager: str) -> None:
+    """Refuse to take over an object that is not ours.
+
+    Ours is what `root` controls, and what nobody controls but our field manager has applied before
+    (its former root was deleted with `--cascade=orphan`).
+
+    Raises:
+        NotControlled: names the object, who controls it, and the way out.
+    """
+    metadata = live.get("metadata", {})
+    where = f"{kind} {metadata.get('namespace', '')}/{metadata.get('name', '')}".replace(" /", " ")
+    controller = controller_of(live)
+    if controller is not None:
+        if controller.get("uid") == root.metadata.uid:
+            return
+        msg = (
+            f"{where} exists and is controlled by {controller.get('kind')} {controller.get('name')}; "
+            f"delete or rename one of them"
+        )
+        raise NotControlled(msg)
+    managers = metadata.get("managedFields") or ()
+    if any(entry.get("manager") == field_manager and entry.get("operation") == "Apply" for entry in managers):
+        return
+    msg = f"{where} exists and was not made by this controller; delete or rename it"
+    raise NotControlled(msg)

@@ -1,0 +1,170 @@
+"""How a controller is declared: a class with facts as attributes and one coroutine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
+
+from openclaw.api.kinds import ResourceKind
+from openclaw.api.resource import CustomResource
+from openclaw.api.unstructured import Unstructured
+from openclaw.runtime.predicates import ContentChanged, DeletionChanged, GenerationChanged, Predicate
+from openclaw.runtime.result import Result
+
+if TYPE_CHECKING:
+    from openclaw.runtime.context import Context
+
+__all__ = ["Child", "Index", "Owns", "Reconciler", "Watch", "index"]
+
+R = TypeVar("R", bound=CustomResource)
+Child = type[Unstructured] | type[CustomResource]
+_ANY_CONTENT = ContentChanged()
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A field index: from the value at `path` to the objects that have it, held in Rust.
+
+    Attributes:
+        path: the field path, e.g. `spec.worker.queue` or `spec.items[*].name`.
+        name: what it is looked up by; the path by default.
+    """
+
+    path: str
+    name: str
+
+
+def index(path: str, name: str | None = None) -> Index:
+    """An index over the roots, by the value at `path`."""
+    return Index(path, name or path)
+
+
+@dataclass(frozen=True, slots=True)
+class Owns:
+    """A kind of child.
+
+    Attributes:
+        child: the kind.
+        removable: whether the reconciler deletes such children (`ctx.delete`), so that its role allows it.
+        triggers: which changes of a child matter; by default any but those of other managers' bookkeeping.
+    """
+
+    child: Child
+    removable: bool = False
+    triggers: Predicate = _ANY_CONTENT
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A kind that roots refer to by name.
+
+    A change of such an object runs every root of its namespace whose index `index` holds its name.
+
+    Attributes:
+        target: the kind that is watched.
+        index: the name of an index of the reconciler.
+        triggers: which changes matter.
+    """
+
+    target: Child
+    index: str
+    triggers: Predicate = _ANY_CONTENT
+
+
+class Reconciler(Generic[R]):
+    """One controller: brings the world in line with each object of its root kind.
+
+    The type argument is the root kind. Everything declared here is used for more than one thing:
+    watches, caches, and the role that `openclaw manifests` writes.
+
+    Class attributes:
+        owns: kinds of the children; a change of one runs its owner.
+        watches: kinds that roots refer to.
+        reads: kinds read from the API server without a cache (`ctx.read`).
+        indexes: field indexes over the roots.
+        triggers: which changes of a root matter.
+        finalizer: a qualified name; with it `finalize` runs before an object goes.
+        emits_events: whether `ctx.event` is used.
+        concurrency: most runs at once.
+        deadline: seconds that a run may take.
+        name: the controller's name in metrics and logs; the plural of the root kind by default.
+    """
+
+    root: ClassVar[type[CustomResource]]
+    owns: ClassVar[Sequence[Child | Owns]] = ()
+    watches: ClassVar[Sequence[Watch]] = ()
+    reads: ClassVar[Sequence[Child]] = ()
+    indexes: ClassVar[Sequence[Index]] = ()
+    triggers: ClassVar[Predicate] = GenerationChanged() | DeletionChanged()
+    finalizer: ClassVar[str | None] = None
+    emits_events: ClassVar[bool] = True
+    concurrency: ClassVar[int] = 16
+    deadline: ClassVar[float] = 60.0
+    name: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for base in getattr(cls, "__orig_bases__", ()):
+            origin = get_origin(base)
+            if isinstance(origin, type) and issubclass(origin, Reconciler):
+                (argument,) = get_args(base)
+                if isinstance(argument, type) and issubclass(argument, CustomResource):
+                    cls.root = argument
+        if hasattr(cls, "root"):
+            cls.name = cls.__dict__.get("name") or cls.root.resource.plural
+            _check(cls)
+
+    async def reconcile(self, ctx: Context, obj: R) -> Result:  # noqa: ARG002 - the contract
+        """Bring the world in line with `obj`, and say in `obj.status` how far it is.
+
+        Must be idempotent: it may be stopped at any await and run again. What it raises decides what
+        comes next, see `openclaw.runtime.errors`.
+        """
+        msg = f"{type(self).__name__} does not define `async def reconcile(self, ctx, obj)`"
+        raise TypeError(msg)
+
+    async def finalize(self, ctx: Context, obj: R) -> Result:  # noqa: ARG002 - the contract
+        """Undo what was done outside of the cluster; the object goes once this returns `Result.done()`."""
+        return Result.done()
+
+
+def owned_kinds(reconciler: type[Reconciler[Any]]) -> list[Owns]:
+    """`owns`, each in its long form."""
+    return [item if isinstance(item, Owns) else Owns(item) for item in reconciler.owns]
+
+
+def _check(cls: type[Reconciler[Any]]) -> None:
+    """Refuse declarations that could not work, where they are made.
+
+    Raises:
+        TypeError: names the class, the attribute, and what to do.
+    """
+    names = {item.name for item in cls.indexes}
+    seen: dict[ResourceKind, str] = {}
+    for owned in owned_kinds(cls):
+        _check_kind(cls, "owns", owned.child)
+        if owned.child.resource in seen:
+            msg = f"{cls.__name__}.owns: {owned.child.resource.kind} is listed twice"
+            raise TypeError(msg)
+        seen[owned.child.resource] = "owns"
+    for watch in cls.watches:
+        _check_kind(cls, "watches", watch.target)
+        if watch.index not in names:
+            known = ", ".join(sorted(names)) or "none"
+            kind = watch.target.resource.kind
+            msg = f"{cls.__name__}.watches: {kind} names the index {watch.index!r}; declared are: {known}"
+            raise TypeError(msg)
+    if cls.finalizer is not None and "/" not in cls.finalizer:
+        better = f"example.com/{cls.finalizer}"
+        msg = f"{cls.__name__}.finalizer: {cls.finalizer!r} must be qualified, like {better!r}"
+        raise TypeError(msg)
+    if cls.concurrency < 1:
+        msg = f"{cls.__name__}.concurrency: {cls.concurrency} must be at least 1"
+        raise TypeError(msg)
+
+
+def _check_kind(cls: type[Reconciler[Any]], attribute: str, child: object) -> None:
+    if not isinstance(getattr(child, "resource", None), ResourceKind):
+        msg = f"{cls.__name__}.{attribute}: {child!r} is no kind; give a class such as Deployment"
+        raise TypeError(msg)
