@@ -28,6 +28,9 @@ PYTEST_ARGS ?=
 # A lock file that is out of date fails in CI and is brought up to date elsewhere.
 LOCKED := $(if $(CI),--locked)
 
+# mypy refuses a folder without a Python file.
+TYPED = python/openclaw $(foreach folder,tests tools examples bench,$(if $(shell find $(folder) -name '*.py' 2>/dev/null),$(folder)))
+
 export OPENCLAW_MAKE_START := $(or $(OPENCLAW_MAKE_START),$(shell date +%s))
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 # The virtual environment was made of the Python found here; uv must not bring another.
@@ -84,7 +87,7 @@ test-integration: control-plane ## Run the tests against a real kube-apiserver
 
 .PHONY: bench
 bench: $(CORE) ## Run the benchmarks
-	@if [ -z "$$(find bench -name 'bench_*.py' -o -name 'test_*.py')" ]; then
+	@if [ -z "$$(find bench -name 'bench_*.py' -o -name 'test_*.py' 2>/dev/null)" ]; then
 		echo 'bench/ holds no benchmark yet: nothing to run.'
 		exit 0
 	fi
@@ -100,7 +103,7 @@ lint: $(CORE) ## Check style, import layers, file lengths and generated files
 	tools/checks.sh \
 		'$(BIN)/ruff check .' \
 		'$(BIN)/ruff format --check .' \
-		'$(BIN)/lint-imports' \
+		'$(BIN)/lint-imports --no-logo' \
 		'$(BIN)/python tools/file_lengths.py' \
 		'cargo fmt --all --check' \
 		'cargo clippy $(LOCKED) --workspace --all-targets -- -D warnings' \
@@ -117,8 +120,8 @@ format: $(STAMPS)/deps ## Format the Python and Rust sources and apply safe fixe
 typecheck: $(CORE) ## Check the types, and the stub of the Rust core against the built module
 	@$(say) "Checking types"
 	tools/checks.sh \
-		'$(BIN)/mypy' \
-		'MYPYPATH=python $(BIN)/stubtest --mypy-config-file pyproject.toml openclaw._core'
+		'$(BIN)/mypy $(TYPED)' \
+		'test -f python/openclaw/_core.pyi && MYPYPATH=python $(BIN)/stubtest --mypy-config-file pyproject.toml openclaw._core'
 
 ##@ Generated files
 
