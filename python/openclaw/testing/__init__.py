@@ -1,1 +1,44 @@
-"""What users of the framework test with."""
+"""What users of the framework test with.
+
+The names are imported when they are first used: the pytest plugin of this package is loaded in every
+run of pytest, and must not make those pay that do not use it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from openclaw.testing.binaries import find_binary
+    from openclaw.testing.controlplane import ControlPlane
+    from openclaw.testing.errors import (
+        BinaryNotFoundError,
+        BuildError,
+        ConditionTimeoutError,
+        ControlPlaneError,
+    )
+
+_MODULES = {
+    "BinaryNotFoundError": "errors",
+    "BuildError": "errors",
+    "ConditionTimeoutError": "errors",
+    "ControlPlane": "controlplane",
+    "ControlPlaneError": "errors",
+    "find_binary": "binaries",
+}
+
+__all__ = [
+    "BinaryNotFoundError",
+    "BuildError",
+    "ConditionTimeoutError",
+    "ControlPlane",
+    "ControlPlaneError",
+    "find_binary",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"openclaw.testing.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
