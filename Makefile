@@ -3,6 +3,10 @@
 # Needs Python 3.11 or newer, Rust (cargo) and, for a control plane to test against, Go: nothing else.
 # Nothing is installed outside this folder (.venv, target) and your cache folder.
 
+ifeq ($(filter oneshell,$(.FEATURES)),)
+$(error GNU make 3.82 or newer is needed, this is $(MAKE_VERSION); on macOS install it with Homebrew and run gmake)
+endif
+
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
@@ -36,6 +40,8 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 # The virtual environment was made of the Python found here; uv must not bring another.
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
+# maturin refuses to choose between two environments.
+unexport CONDA_PREFIX
 
 say = printf '==> [%3ds] %s\n' "$$(($$(date +%s) - OPENCLAW_MAKE_START))"
 fail = { printf 'make: %s\n' $(1) >&2; exit 1; }
@@ -196,7 +202,9 @@ $(STAMPS)/deps: requirements/dev.txt | $(BIN)/python
 	mkdir -p $(STAMPS)
 	awk '/^uv==/ { on = 1 } on { print } on && !/\\$$/ { exit }' requirements/dev.txt >$(STAMPS)/uv.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(STAMPS)/uv.txt
-	$(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	# Behind a mirror that only pip was told of, pip does it.
+	$(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.txt \
+		|| $(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	touch $@
 
 $(CORE): $(STAMPS)/deps Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -o -name Cargo.toml) \
