@@ -45,6 +45,7 @@ from openclaw.api.meta import ObjectMeta, OwnerReference
 from openclaw.api.model import Model
 from openclaw.api.openclaw import OpenClaw
 from openclaw.api.options import Age, Column, ResourceOptions, Scale
+from openclaw.api.quantity import Quantity
 from openclaw.api.resource import CustomResource
 from openclaw.api.unstructured import Unstructured
 
@@ -83,6 +84,7 @@ __all__ = [
     "Pod",
     "PodDisruptionBudget",
     "Progressing",
+    "Quantity",
     "ReplicaSet",
     "ResourceKind",
     "ResourceOptions",

@@ -10,6 +10,7 @@ from pydantic import Field as PydanticField
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from openclaw.api.errors import SchemaError
 from openclaw.api.markers import ListType, MapType, Markers, Rule
 
 
@@ -83,6 +84,8 @@ def Field(  # noqa: N802 - the name pydantic's users know
         immutable: the value can't change or be removed once it is set.
         rules: CEL rules on the value.
     """
+    if default_factory is not None and default is not PydanticUndefined:
+        raise SchemaError("a field has a default or a default_factory, not both")
     given: dict[str, Any] = {"default_factory": default_factory} if default_factory else {"default": default}
     info = PydanticField(
         **given,
@@ -123,7 +126,7 @@ def Field(  # noqa: N802 - the name pydantic's users know
 def _one_of(*bounds: int | None) -> int | None:
     given = {bound for bound in bounds if bound is not None}
     if len(given) > 1:
-        raise ValueError(f"give one bound of the length, not {sorted(given)}")
+        raise SchemaError(f"give one bound of the length, not {sorted(given)}")
     return given.pop() if given else None
 
 

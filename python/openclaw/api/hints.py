@@ -35,7 +35,9 @@ def hint(annotation: Any) -> str:
     try:
         return _HINTS[origin]
     except (KeyError, TypeError):
-        return "Use str, int, float, bool, Literal, Enum, list[X], dict[str, X], a Model or `int | str`"
+        return (
+            "Use str, int, float, bool, Literal, Enum, list[X], dict[str, X], Quantity, a Model, `int | str`"
+        )
 
 
 def spelled(annotation: Any) -> str:

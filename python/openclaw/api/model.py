@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from openclaw.api.checks import check_transitions
 from openclaw.api.errors import SchemaError
 from openclaw.api.markers import MapType, ModelOptions, Rule
+from openclaw.api.nulls import admits_null, without_idle_nulls
 from openclaw.api.schema import model_schema
 
 
@@ -35,9 +36,11 @@ class Model(BaseModel):
         validate_by_alias=True,
         serialize_by_alias=True,
         extra="ignore",
+        protected_namespaces=(),
     )
 
     __model_options__: ClassVar[ModelOptions] = ModelOptions()
+    __nullable_schema__: ClassVar[dict[str, Any] | None] = None
 
     def __init_subclass__(
         cls,
@@ -69,13 +72,20 @@ class Model(BaseModel):
     @classmethod
     def __pydantic_on_complete__(cls) -> None:
         super().__pydantic_on_complete__()
-        check_transitions(model_schema(cls), cls.__qualname__)
+        schema = model_schema(cls)
+        check_transitions(schema, cls.__qualname__)
+        cls.__nullable_schema__ = schema if admits_null(schema) else None
         for name, info in cls.model_fields.items():
             if not info.is_required() and info.default_factory is None and info.default is not None:
                 _check_default(cls, name, info)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON of the API: camelCase names, absent instead of null."""
+        """The JSON of the API: camelCase names; null only where the field is nullable."""
+        if self.__nullable_schema__ is not None:
+            pruned: dict[str, Any] = without_idle_nulls(
+                self.model_dump(mode="json"), self.__nullable_schema__
+            )
+            return pruned
         return self.model_dump(mode="json", exclude_none=True)
 
 

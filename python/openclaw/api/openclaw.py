@@ -22,7 +22,6 @@ _LABEL_KEY = f"^({_SUBDOMAIN}/)?{_LABEL_NAME}$"
 _Image = Annotated[
     str,
     Field(
-        min_length=1,
         max_length=1024,
         pattern=r"^\S+$",
         pattern_message="must be a container image such as registry.example.com/shop/web:1.4, without blanks",
@@ -31,7 +30,6 @@ _Image = Annotated[
 _SecretName = Annotated[
     str,
     Field(
-        min_length=1,
         max_length=253,
         pattern=f"^{_SUBDOMAIN}$",
         pattern_message="must be the name of a Secret: lower-case letters, digits, '-' and '.'",
@@ -63,7 +61,6 @@ class Frontend(Model):
     )
     ingress_host: str | None = Field(
         None,
-        min_length=1,
         max_length=253,
         pattern=rf"^(\*\.)?{_SUBDOMAIN}$",
         pattern_message=(
@@ -92,7 +89,6 @@ class Worker(Model):
         1, ge=0, le=MAX_REPLICAS, description="How many pods to run. Unset means 1; 0 means none."
     )
     queue: str = Field(
-        min_length=1,
         max_length=2048,
         pattern=r"^\S+$",
         pattern_message=(
