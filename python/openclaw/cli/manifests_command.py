@@ -1,4 +1,4 @@
-"""`openclaw manifests`: write CRDs, roles and the deployment from the types, or check that they are current."""
+"""`openclaw manifests`: write CRDs, roles and the deployment from the types, or check them."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def register(commands: Any) -> None:
         "--field-manager",
         default="openclaw",
         metavar="NAME",
-        help="the name under which fields are owned; keep it for a system's whole life (default: %(default)s)",
+        help="the name under which fields are owned; never change it (default: %(default)s)",
     )
     parser.add_argument(
         "--grace",
