@@ -1,1 +1,42 @@
-//! The hot path of openclaw, in plain Rust.
+//! The hot path of openclaw, in plain Rust: bytes of a watch stream in, keys to enqueue out.
+//!
+//! [`Cache`] holds one watched collection. [`diff`] compares an intent with a live object. Nothing here panics on input,
+//! knows Python, or does IO.
+
+mod cache;
+mod delta;
+mod diff;
+mod digest;
+mod error;
+mod event;
+mod fieldset;
+mod filter;
+mod index;
+mod list;
+mod live;
+mod mapping;
+mod names;
+mod path;
+mod probe;
+mod prune;
+mod quantity;
+mod relist;
+mod rules;
+mod same;
+mod scan;
+mod skim;
+mod slots;
+mod stats;
+mod store;
+mod trail;
+mod version;
+mod writes;
+
+pub use cache::{Cache, Key};
+pub use delta::{Batch, Delta, Reason};
+pub use diff::diff;
+pub use error::{Error, SpecError, StateError};
+pub use event::MAX_LINE;
+pub use list::ListPage;
+pub use slots::{fnv1a64, slot};
+pub use version::Version;

@@ -1,0 +1,360 @@
+//! The live state of a collection: store and indexes, and how events and our own writes change them.
+
+use std::cmp::Ordering;
+
+use crate::delta::{Deltas, Reason};
+use crate::filter::Change;
+use crate::index::Index;
+use crate::rules::{OldKey, Rules};
+use crate::scan::{Scan, View};
+use crate::store::{Entry, Parts, Store};
+use crate::version::{Uid, Version};
+use crate::writes::{Told, Writes};
+
+/// What an event came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It changed something; whether some subscription wants to know.
+    Changed { wanted: bool },
+    /// It told of what is known already.
+    Echo,
+    /// It is older than what is known.
+    Stale,
+    /// There is nothing to delete.
+    Unknown,
+}
+
+/// Store, indexes and what watches over them.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) rules: Rules,
+    pub(crate) store: Store,
+    pub(crate) indexes: Vec<Index>,
+    pub(crate) writes: Writes,
+    /// Digests of the object at hand.
+    pub(crate) new: Vec<u64>,
+    /// Digests of the stored object.
+    pub(crate) old: Vec<u64>,
+    /// A scan of the stored object.
+    pub(crate) stored: Scan,
+}
+
+impl Live {
+    pub(crate) fn bytes(&self) -> usize {
+        self.store.bytes() + self.writes.bytes() + self.indexes.iter().map(Index::bytes).sum::<usize>()
+    }
+
+    /// The stream tells that an object is there, in this state.
+    pub(crate) fn upsert(&mut self, view: View<'_>, deltas: &mut Deltas) -> Outcome {
+        let version = Version::parse(&view.resource_version());
+        let Some(id) = self.store.find(&view.namespace(), &view.name()) else {
+            self.rules.probes.take(view, &mut self.new);
+            self.insert(view, version);
+            return self.changed(Change { probes: None }, Reason::Added, view, &[], deltas);
+        };
+        let Some(entry) = self.store.get(id) else {
+            return Outcome::Stale;
+        };
+        let order = version.cmp(&entry.version);
+        let unconfirmed = entry.unconfirmed;
+        match order {
+            Ordering::Equal => {
+                self.confirm(id);
+                Outcome::Echo
+            }
+            Ordering::Less if unconfirmed => self.behind(id, version, view, deltas),
+            Ordering::Less => Outcome::Stale,
+            Ordering::Greater => {
+                let known = entry.uid.clone();
+                self.rules.probes.take(view, &mut self.new);
+                let old_keys = self.replace(id, view, version);
+                let base = self.confirm(id);
+                self.compare(unconfirmed, base, known, view, &old_keys, deltas)
+            }
+        }
+    }
+
+    /// The stream tells that an object is gone.
+    pub(crate) fn delete(&mut self, view: View<'_>, deltas: &mut Deltas) -> Outcome {
+        let Some(id) = self.store.find(&view.namespace(), &view.name()) else {
+            return Outcome::Unknown;
+        };
+        let Some(entry) = self.store.get(id) else {
+            return Outcome::Unknown;
+        };
+        let version = Version::parse(&view.resource_version());
+        if version < entry.version {
+            if entry.unconfirmed {
+                return self.recreated(id, version, view, deltas);
+            }
+            if entry.uid != Uid::parse(&view.uid()) {
+                return Outcome::Stale;
+            }
+        }
+        self.rules.probes.take(view, &mut self.new);
+        let old_keys = self.forget(id);
+        self.changed(Change { probes: None }, Reason::Deleted, view, &old_keys, deltas)
+    }
+
+    /// Stores the response to a write of our own, unless the stream has been there already.
+    pub(crate) fn put(&mut self, view: View<'_>, position: Option<&Version>) -> bool {
+        let version = Version::parse(&view.resource_version());
+        if position.is_some_and(|position| version <= *position) {
+            return false;
+        }
+        let found = self.store.find(&view.namespace(), &view.name());
+        let id = if let Some(id) = found {
+            let Some(entry) = self.store.get(id) else {
+                return false;
+            };
+            if version <= entry.version {
+                return false;
+            }
+            if !entry.unconfirmed {
+                self.store.digests(entry, &mut self.old);
+                let ahead = self.writes.entry(id);
+                ahead.version = Some(entry.version.clone());
+                ahead.base = Some(Told {
+                    uid: entry.uid.clone(),
+                    digests: self.old.as_slice().into(),
+                });
+            }
+            self.rules.probes.take(view, &mut self.new);
+            self.replace(id, view, version.clone());
+            id
+        } else {
+            self.rules.probes.take(view, &mut self.new);
+            let Some(id) = self.insert(view, version.clone()) else {
+                return false;
+            };
+            id
+        };
+        self.writes.entry(id).wrote(version);
+        if let Some(entry) = self.store.get_mut(id) {
+            entry.unconfirmed = true;
+        }
+        true
+    }
+
+    /// An event older than a write of our own that the stream has not come to yet.
+    fn behind(&mut self, id: u32, version: Version, view: View<'_>, deltas: &mut Deltas) -> Outcome {
+        self.rules.probes.take(view, &mut self.new);
+        let told = Told {
+            uid: Uid::parse(&view.uid()),
+            digests: self.new.as_slice().into(),
+        };
+        let ahead = self.writes.entry(id);
+        if ahead.version.as_ref().is_some_and(|last| version <= *last) {
+            return Outcome::Stale;
+        }
+        let ours = ahead.is_ours(&version);
+        ahead.version = Some(version);
+        let uid = told.uid.clone();
+        let base = ahead.base.replace(told);
+        if ours {
+            return Outcome::Echo;
+        }
+        self.compare(true, base, uid, view, &[], deltas)
+    }
+
+    /// A deletion older than a write of our own: what was deleted is there again, by us.
+    fn recreated(&mut self, id: u32, version: Version, view: View<'_>, deltas: &mut Deltas) -> Outcome {
+        let ahead = self.writes.entry(id);
+        if ahead.version.as_ref().is_some_and(|last| version <= *last) {
+            return Outcome::Stale;
+        }
+        ahead.version = Some(version);
+        if ahead.base.take().is_none() {
+            return Outcome::Stale;
+        }
+        self.changed(Change { probes: None }, Reason::Updated, view, &[], deltas)
+    }
+
+    /// The deltas of a change from the stored state, or from `base` when the stored one was `ahead` of the stream,
+    /// to `self.new`. `known` is the uid before the change when not ahead.
+    pub(crate) fn compare(
+        &mut self,
+        ahead: bool,
+        base: Option<Told>,
+        known: Uid,
+        view: View<'_>,
+        old_keys: &[OldKey],
+        deltas: &mut Deltas,
+    ) -> Outcome {
+        let told = if ahead {
+            base
+        } else {
+            Some(Told {
+                uid: known,
+                digests: self.old.as_slice().into(),
+            })
+        };
+        let reason = if told.is_some() {
+            Reason::Updated
+        } else {
+            Reason::Added
+        };
+        let uid = Uid::parse(&view.uid());
+        let same = told.filter(|told| told.uid == uid);
+        let new = std::mem::take(&mut self.new);
+        let change = Change {
+            probes: same.as_ref().map(|told| (&*told.digests, new.as_slice())),
+        };
+        let outcome = self.changed(change, reason, view, old_keys, deltas);
+        self.new = new;
+        outcome
+    }
+
+    fn changed(
+        &self,
+        change: Change<'_>,
+        reason: Reason,
+        view: View<'_>,
+        old_keys: &[OldKey],
+        deltas: &mut Deltas,
+    ) -> Outcome {
+        Outcome::Changed {
+            wanted: self.rules.emit(change, reason, view, old_keys, deltas),
+        }
+    }
+
+    /// Marks an entry as told by the stream; returns what the stream had told of before.
+    pub(crate) fn confirm(&mut self, id: u32) -> Option<Told> {
+        let entry = self.store.get_mut(id)?;
+        if !std::mem::take(&mut entry.unconfirmed) {
+            return None;
+        }
+        self.writes.remove(id)?.base
+    }
+
+    /// Adds an object whose digests are `self.new`.
+    fn insert(&mut self, view: View<'_>, version: Version) -> Option<u32> {
+        let name = view.name();
+        let parts = Parts {
+            name: &name,
+            version,
+            uid: Uid::parse(&view.uid()),
+            digests: &self.new,
+        };
+        let id = self
+            .store
+            .insert(&view.namespace(), parts, view.pruned_len(), |blob| {
+                view.prune(blob);
+            })?;
+        for index in &mut self.indexes {
+            index.add(id, view);
+        }
+        Some(id)
+    }
+
+    /// Replaces an object by one whose digests are `self.new`; `self.old` are its digests before. Returns the keys that it
+    /// led to before, when they may be others now.
+    fn replace(&mut self, id: u32, view: View<'_>, version: Version) -> Vec<OldKey> {
+        let old_keys = self.leave(id);
+        let name = view.name();
+        let parts = Parts {
+            name: &name,
+            version,
+            uid: Uid::parse(&view.uid()),
+            digests: &self.new,
+        };
+        self.store.replace(id, parts, view.pruned_len(), |blob| {
+            view.prune(blob);
+        });
+        self.enter(id, view);
+        old_keys
+    }
+
+    /// The same with an entry of another store, whose stored form `view` is a scan of.
+    pub(crate) fn exchange(&mut self, id: u32, entry: Entry) -> Vec<OldKey> {
+        let old_keys = self.leave(id);
+        self.store.exchange(id, entry);
+        let mut stored = std::mem::take(&mut self.stored);
+        if let Some(bytes) = self.store.get(id).map(|entry| self.store.payload(entry).to_vec()) {
+            // Stored bytes were checked before they were stored.
+            let _ = stored.stored(&bytes, None);
+            self.enter(
+                id,
+                View {
+                    bytes: &bytes,
+                    scan: &stored,
+                },
+            );
+        }
+        self.stored = stored;
+        old_keys
+    }
+
+    /// Takes an object out of the indexes whose values differ between its stored digests and `self.new`.
+    fn leave(&mut self, id: u32) -> Vec<OldKey> {
+        let Some(entry) = self.store.get(id) else {
+            return Vec::new();
+        };
+        self.store.digests(entry, &mut self.old);
+        let differs = |probe: usize| self.old.get(probe) != self.new.get(probe);
+        let owners = self.rules.owners_differ(&self.old, &self.new);
+        if !owners && !self.indexes.iter().any(|index| differs(index.probe)) {
+            return Vec::new();
+        }
+        let bytes = self.store.payload(entry);
+        // Stored bytes were checked before they were stored.
+        let _ = self.stored.stored(bytes, None);
+        let view = View {
+            bytes,
+            scan: &self.stored,
+        };
+        for index in &mut self.indexes {
+            if self.old.get(index.probe) != self.new.get(index.probe) {
+                index.remove(id, view);
+            }
+        }
+        if owners {
+            self.rules.owner_keys(view)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Puts an object into the indexes whose values differ between `self.old` and `self.new`.
+    fn enter(&mut self, id: u32, view: View<'_>) {
+        for index in &mut self.indexes {
+            if self.old.get(index.probe) != self.new.get(index.probe) {
+                index.add(id, view);
+            }
+        }
+    }
+
+    /// Drops an object. Returns the keys that it led to, when they may be others than those of `self.new`.
+    pub(crate) fn forget(&mut self, id: u32) -> Vec<OldKey> {
+        let old_keys = self.unlist(id);
+        self.store.remove(id);
+        self.writes.remove(id);
+        old_keys
+    }
+
+    fn unlist(&mut self, id: u32) -> Vec<OldKey> {
+        let Some(entry) = self.store.get(id) else {
+            return Vec::new();
+        };
+        self.store.digests(entry, &mut self.old);
+        let owners = self.rules.owners_differ(&self.old, &self.new);
+        if !owners && self.indexes.is_empty() {
+            return Vec::new();
+        }
+        let bytes = self.store.payload(entry);
+        // Stored bytes were checked before they were stored.
+        let _ = self.stored.stored(bytes, None);
+        let view = View {
+            bytes,
+            scan: &self.stored,
+        };
+        for index in &mut self.indexes {
+            index.remove(id, view);
+        }
+        if owners {
+            self.rules.owner_keys(view)
+        } else {
+            Vec::new()
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! A relist: objects gather in a staging store until all are there, then take the place of the live ones at once.
+
+use crate::delta::{Deltas, Reason};
+use crate::error::StateError;
+use crate::filter::Change;
+use crate::live::Live;
+use crate::scan::{Scan, View};
+use crate::store::{Parts, Store};
+use crate::version::{Uid, Version};
+
+/// What a relist has gathered.
+#[derive(Debug)]
+pub(crate) struct Relist {
+    /// An entry without a stored form is the same as the live one.
+    store: Store,
+    position: Option<Version>,
+    complete: bool,
+    digests: Vec<u64>,
+}
+
+impl Relist {
+    pub(crate) fn new(probes: usize) -> Self {
+        Self {
+            store: Store::new(probes),
+            position: None,
+            complete: false,
+            digests: Vec::new(),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.store.bytes()
+    }
+
+    /// A page was read. Pages of one list have one position; if they differ, the oldest is the safe one to watch from.
+    pub(crate) fn page(&mut self, version: Version, last: bool) {
+        self.position = match self.position.take() {
+            Some(known) => Some(known.min(version)),
+            None => Some(version),
+        };
+        self.complete = last;
+    }
+
+    /// A streamed list has come to this position.
+    pub(crate) fn advance(&mut self, version: Version, end: bool) {
+        self.position = match self.position.take() {
+            Some(known) => Some(known.max(version)),
+            None => Some(version),
+        };
+        self.complete |= end;
+    }
+
+    /// The list has this object.
+    pub(crate) fn stage(&mut self, view: View<'_>, live: &Live) {
+        let (namespace, name) = (view.namespace(), view.name());
+        let version = Version::parse(&view.resource_version());
+        let uid = Uid::parse(&view.uid());
+        let known = live
+            .store
+            .find(&namespace, &name)
+            .and_then(|id| live.store.get(id))
+            .is_some_and(|entry| entry.version == version && entry.uid == uid);
+        if known {
+            self.digests.clear();
+            self.digests.resize(live.rules.probes.len(), 0);
+        } else {
+            live.rules.probes.take(view, &mut self.digests);
+        }
+        let len = if known { 0 } else { view.pruned_len() };
+        let write = |blob: &mut Vec<u8>| {
+            if !known {
+                view.prune(blob);
+            }
+        };
+        let found = self.store.find(&namespace, &name);
+        let newer = found
+            .and_then(|id| self.store.get(id))
+            .is_none_or(|entry| entry.version < version);
+        let parts = Parts {
+            name: &name,
+            version,
+            uid,
+            digests: &self.digests,
+        };
+        match found {
+            None => {
+                self.store.insert(&namespace, parts, len, write);
+            }
+            Some(id) if newer => self.store.replace(id, parts, len, write),
+            Some(_) => {}
+        }
+    }
+
+    /// A streamed list tells that an object is gone again.
+    pub(crate) fn unstage(&mut self, view: View<'_>) {
+        if let Some(id) = self.store.find(&view.namespace(), &view.name()) {
+            self.store.remove(id);
+        }
+    }
+
+    /// The live entry is about to be overwritten: if the list has the same, it needs a copy of its own now.
+    pub(crate) fn detach(&mut self, namespace: &str, name: &str, live: &Live) {
+        let Some(staged) = self.store.find(namespace, name) else {
+            return;
+        };
+        let same = self
+            .store
+            .get(staged)
+            .is_some_and(|entry| self.store.payload(entry).is_empty());
+        let entry = live.store.find(namespace, name).and_then(|id| live.store.get(id));
+        if let (true, Some(entry)) = (same, entry) {
+            live.store.digests(entry, &mut self.digests);
+            let payload = live.store.payload(entry);
+            let parts = Parts {
+                name,
+                version: entry.version.clone(),
+                uid: entry.uid.clone(),
+                digests: &self.digests,
+            };
+            self.store.replace(staged, parts, payload.len(), |blob| {
+                blob.extend_from_slice(payload);
+            });
+        }
+    }
+
+    /// Puts the list in the place of the live state and returns the list's position.
+    pub(crate) fn commit(mut self, live: &mut Live, deltas: &mut Deltas) -> Result<Version, StateError> {
+        let (true, Some(position)) = (self.complete, self.position.take()) else {
+            return Err(StateError(
+                "the relist is not complete: its last page, or the bookmark that ends the initial events, has not been fed",
+            ));
+        };
+        let ids: Vec<u32> = self.store.ids().collect();
+        for id in ids {
+            let Some(entry) = self.store.get(id) else {
+                continue;
+            };
+            let namespace = self.store.namespace(entry).to_owned();
+            match live.store.find(&namespace, self.store.name(entry)) {
+                Some(known) => self.settle(id, known, &position, live, deltas),
+                None => self.arrive(id, &namespace, live, deltas),
+            }
+        }
+        sweep(&position, live, deltas);
+        Ok(position)
+    }
+
+    /// An object of the list that is not in the live state.
+    fn arrive(&mut self, staged: u32, namespace: &str, live: &mut Live, deltas: &mut Deltas) {
+        let Some(entry) = self.store.remove(staged) else {
+            return;
+        };
+        let Some(id) = live.store.adopt(namespace, entry) else {
+            return;
+        };
+        if let Some(entry) = live.store.get_mut(id) {
+            entry.seen = true;
+        }
+        with_stored(live, id, |live, view| {
+            for index in &mut live.indexes {
+                index.add(id, view);
+            }
+            live.rules
+                .emit(Change { probes: None }, Reason::Added, view, &[], deltas);
+        });
+    }
+
+    /// An object that both the list and the live state have.
+    fn settle(&mut self, staged: u32, id: u32, position: &Version, live: &mut Live, deltas: &mut Deltas) {
+        if outlives(id, position, live) {
+            return;
+        }
+        let (Some(entry), Some(known)) = (self.store.remove(staged), live.store.get_mut(id)) else {
+            return;
+        };
+        known.seen = true;
+        let unconfirmed = known.unconfirmed;
+        let uid = known.uid.clone();
+        if known.version == entry.version {
+            let base = live.confirm(id);
+            if unconfirmed {
+                // Others may have changed it before our own write did; only the list is left to tell.
+                if let Some(entry) = live.store.get(id) {
+                    live.store.digests(entry, &mut live.new);
+                }
+                with_stored(live, id, |live, view| {
+                    live.compare(true, base, uid, view, &[], deltas);
+                });
+            }
+            return;
+        }
+        self.store.digests(&entry, &mut live.new);
+        let old_keys = live.exchange(id, entry);
+        let base = live.confirm(id);
+        with_stored(live, id, |live, view| {
+            live.compare(unconfirmed, base, uid, view, &old_keys, deltas);
+        });
+    }
+}
+
+/// Whether the entry is a write of our own that is newer than the list. It is kept, but by one list only.
+fn outlives(id: u32, position: &Version, live: &mut Live) -> bool {
+    let Some(entry) = live.store.get_mut(id) else {
+        return false;
+    };
+    if !entry.unconfirmed || entry.version <= *position {
+        return false;
+    }
+    let Some(ahead) = live.writes.get_mut(id) else {
+        return false;
+    };
+    if std::mem::replace(&mut ahead.survived, true) {
+        return false;
+    }
+    entry.seen = true;
+    true
+}
+
+/// Deletes what the list did not have.
+fn sweep(position: &Version, live: &mut Live, deltas: &mut Deltas) {
+    let ids: Vec<u32> = live.store.ids().collect();
+    for id in ids {
+        let Some(entry) = live.store.get_mut(id) else {
+            continue;
+        };
+        if std::mem::take(&mut entry.seen) {
+            continue;
+        }
+        if outlives(id, position, live) {
+            if let Some(entry) = live.store.get_mut(id) {
+                entry.seen = false;
+            }
+            continue;
+        }
+        with_stored(live, id, |live, view| {
+            live.rules
+                .emit(Change { probes: None }, Reason::Deleted, view, &[], deltas);
+        });
+        if let Some(entry) = live.store.get(id) {
+            live.store.digests(entry, &mut live.new);
+        }
+        live.forget(id);
+    }
+}
+
+/// Calls `visit` with a view of a stored object.
+fn with_stored(live: &mut Live, id: u32, visit: impl FnOnce(&mut Live, View<'_>)) {
+    let Some(entry) = live.store.get(id) else {
+        return;
+    };
+    let bytes = live.store.payload(entry).to_vec();
+    let mut scan: Scan = std::mem::take(&mut live.stored);
+    // Stored bytes were checked before they were stored.
+    let _ = scan.stored(&bytes, None);
+    visit(
+        live,
+        View {
+            bytes: &bytes,
+            scan: &scan,
+        },
+    );
+    live.stored = scan;
+}

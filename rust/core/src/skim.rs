@@ -1,0 +1,472 @@
+//! A JSON skimmer: it walks over a document and checks it, and decodes nothing.
+//!
+//! What it accepts, `serde_json` and `orjson` accept: the grammar is checked in full, because skimmed bytes are stored and
+//! handed to decoders later. Text must already be known to be UTF-8. Nothing here allocates or recurses.
+
+use std::borrow::Cow;
+
+/// The deepest nesting that is accepted, the same as `serde_json`'s.
+pub(crate) const MAX_DEPTH: u32 = 127;
+
+/// The bytes are not the JSON that was expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+pub(crate) type Skim<T> = Result<T, Malformed>;
+
+/// A range of bytes in the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Span {
+    pub(crate) fn of(self, bytes: &[u8]) -> &[u8] {
+        bytes.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+/// A JSON string: the range between its quotes, and whether it holds an escape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Text {
+    pub(crate) span: Span,
+    pub(crate) escaped: bool,
+}
+
+impl Text {
+    /// The decoded text.
+    pub(crate) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
+        if self.escaped {
+            let quoted = Span {
+                start: self.span.start.saturating_sub(1),
+                end: self.span.end + 1,
+            };
+            Cow::Owned(serde_json::from_slice(quoted.of(bytes)).unwrap_or_default())
+        } else {
+            Cow::Borrowed(std::str::from_utf8(self.span.of(bytes)).unwrap_or_default())
+        }
+    }
+
+    /// Whether the decoded text is `other`.
+    pub(crate) fn is(self, bytes: &[u8], other: &str) -> bool {
+        if self.escaped {
+            self.decode(bytes) == other
+        } else {
+            self.span.of(bytes) == other.as_bytes()
+        }
+    }
+}
+
+/// A place in a document.
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    pos: usize,
+    depth: u32,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn at(bytes: &'a [u8], pos: usize) -> Self {
+        Self { bytes, pos, depth: 0 }
+    }
+
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(crate) fn pos(&self) -> usize {
+        self.pos
+    }
+
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.pos).copied()
+    }
+
+    /// Steps over white space and returns the byte after it.
+    #[inline]
+    pub(crate) fn space(&mut self) -> Option<u8> {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.pos += 1,
+                other => return other,
+            }
+        }
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Skim<()> {
+        if self.peek() == Some(byte) {
+            self.pos += 1;
+            Ok(())
+        } else {
+            Err(Malformed)
+        }
+    }
+
+    /// Checks that only white space is left.
+    pub(crate) fn end(&mut self) -> Skim<()> {
+        match self.space() {
+            None => Ok(()),
+            Some(_) => Err(Malformed),
+        }
+    }
+
+    /// Steps over a string.
+    #[inline]
+    pub(crate) fn text(&mut self) -> Skim<Text> {
+        self.expect(b'"')?;
+        let start = self.pos;
+        let mut escaped = false;
+        loop {
+            self.pos = plain_end(self.bytes, self.pos);
+            match self.peek() {
+                Some(b'"') => {
+                    let span = Span { start, end: self.pos };
+                    self.pos += 1;
+                    return Ok(Text { span, escaped });
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.pos += 1;
+                    self.escape()?;
+                }
+                _ => return Err(Malformed),
+            }
+        }
+    }
+
+    /// Steps over what follows a backslash. A lone surrogate is refused, as decoders refuse it.
+    fn escape(&mut self) -> Skim<()> {
+        let kind = self.peek().ok_or(Malformed)?;
+        self.pos += 1;
+        match kind {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
+            b'u' => match self.hex4()? {
+                0xD800..=0xDBFF => {
+                    self.expect(b'\\')?;
+                    self.expect(b'u')?;
+                    match self.hex4()? {
+                        0xDC00..=0xDFFF => Ok(()),
+                        _ => Err(Malformed),
+                    }
+                }
+                0xDC00..=0xDFFF => Err(Malformed),
+                _ => Ok(()),
+            },
+            _ => Err(Malformed),
+        }
+    }
+
+    fn hex4(&mut self) -> Skim<u32> {
+        let digits = self.bytes.get(self.pos..self.pos + 4).ok_or(Malformed)?;
+        let mut code = 0;
+        for &byte in digits {
+            code = code * 16 + char::from(byte).to_digit(16).ok_or(Malformed)?;
+        }
+        self.pos += 4;
+        Ok(code)
+    }
+
+    fn literal(&mut self, word: &[u8]) -> Skim<()> {
+        if self.bytes.get(self.pos..self.pos + word.len()) == Some(word) {
+            self.pos += word.len();
+            Ok(())
+        } else {
+            Err(Malformed)
+        }
+    }
+
+    fn digits(&mut self) -> Skim<()> {
+        let start = self.pos;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.pos += 1;
+        }
+        if self.pos == start { Err(Malformed) } else { Ok(()) }
+    }
+
+    fn number(&mut self) -> Skim<()> {
+        if self.peek() == Some(b'-') {
+            self.pos += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.pos += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.pos += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.pos += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.pos += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn key(&mut self) -> Skim<Text> {
+        let key = self.text()?;
+        if self.peek() != Some(b':') {
+            self.space();
+        }
+        self.expect(b':')?;
+        Ok(key)
+    }
+
+    /// Steps over one value of any kind and returns where it was.
+    pub(crate) fn skip(&mut self) -> Skim<Span> {
+        self.space();
+        let start = self.pos;
+        // One bit a level: set inside an object, clear inside an array.
+        let mut kinds: u128 = 0;
+        let mut level: u32 = 0;
+        loop {
+            let mut opened = false;
+            match self.space().ok_or(Malformed)? {
+                b'"' => {
+                    self.text()?;
+                }
+                open @ (b'{' | b'[') => {
+                    level += 1;
+                    if self.depth + level > MAX_DEPTH {
+                        return Err(Malformed);
+                    }
+                    self.pos += 1;
+                    let object = open == b'{';
+                    kinds = (kinds << 1) | u128::from(object);
+                    let close = if object { b'}' } else { b']' };
+                    if self.space() == Some(close) {
+                        self.pos += 1;
+                        level -= 1;
+                        kinds >>= 1;
+                    } else {
+                        if object {
+                            self.key()?;
+                        }
+                        opened = true;
+                    }
+                }
+                b't' => self.literal(b"true")?,
+                b'f' => self.literal(b"false")?,
+                b'n' => self.literal(b"null")?,
+                _ => self.number()?,
+            }
+            if opened {
+                continue;
+            }
+            loop {
+                if level == 0 {
+                    return Ok(Span { start, end: self.pos });
+                }
+                let object = kinds & 1 == 1;
+                match self.space().ok_or(Malformed)? {
+                    b',' => {
+                        self.pos += 1;
+                        if object {
+                            self.space();
+                            self.key()?;
+                        }
+                        break;
+                    }
+                    b'}' if object => {}
+                    b']' if !object => {}
+                    _ => return Err(Malformed),
+                }
+                self.pos += 1;
+                level -= 1;
+                kinds >>= 1;
+            }
+        }
+    }
+
+    /// Steps over an object; `visit` gets each key and must step over its value, at which the cursor stands.
+    pub(crate) fn object(&mut self, mut visit: impl FnMut(&mut Self, Text) -> Skim<()>) -> Skim<Span> {
+        self.space();
+        let start = self.pos;
+        self.expect(b'{')?;
+        self.deeper()?;
+        if self.space() == Some(b'}') {
+            self.pos += 1;
+        } else {
+            loop {
+                self.space();
+                let key = self.key()?;
+                self.space();
+                visit(self, key)?;
+                let next = self.space();
+                self.pos += 1;
+                match next {
+                    Some(b',') => {}
+                    Some(b'}') => break,
+                    _ => return Err(Malformed),
+                }
+            }
+        }
+        self.depth -= 1;
+        Ok(Span { start, end: self.pos })
+    }
+
+    /// Steps over an array; `visit` must step over each value, at which the cursor stands.
+    pub(crate) fn array(&mut self, mut visit: impl FnMut(&mut Self) -> Skim<()>) -> Skim<Span> {
+        self.space();
+        let start = self.pos;
+        self.expect(b'[')?;
+        self.deeper()?;
+        if self.space() == Some(b']') {
+            self.pos += 1;
+        } else {
+            loop {
+                self.space();
+                visit(self)?;
+                let next = self.space();
+                self.pos += 1;
+                match next {
+                    Some(b',') => {}
+                    Some(b']') => break,
+                    _ => return Err(Malformed),
+                }
+            }
+        }
+        self.depth -= 1;
+        Ok(Span { start, end: self.pos })
+    }
+
+    fn deeper(&mut self) -> Skim<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            Err(Malformed)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// The position of the first quote, backslash or control character from `pos` on.
+///
+/// Eight bytes at a time: most strings of an object are so short that calling a vector search costs more than it saves.
+#[inline]
+fn plain_end(bytes: &[u8], mut pos: usize) -> usize {
+    while let Some(word) = bytes.get(pos..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*word);
+        let quote = word ^ (ONES * 0x22);
+        let slash = word ^ (ONES * 0x5C);
+        let hit = (quote.wrapping_sub(ONES) & !quote)
+            | (slash.wrapping_sub(ONES) & !slash)
+            | (word.wrapping_sub(ONES * 0x20) & !word);
+        let hit = hit & HIGHS;
+        if hit != 0 {
+            // A false hit of these tests only ever lies above a true one.
+            return pos + (hit.trailing_zeros() / 8) as usize;
+        }
+        pos += 8;
+    }
+    while let Some(&byte) = bytes.get(pos) {
+        if byte == b'"' || byte == b'\\' || byte < 0x20 {
+            break;
+        }
+        pos += 1;
+    }
+    pos
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(text: &str) -> bool {
+        let mut cursor = Cursor::at(text.as_bytes(), 0);
+        cursor.skip().and_then(|_| cursor.end()).is_ok()
+    }
+
+    #[test]
+    fn agrees_with_serde_json_on_the_edges_of_the_grammar() {
+        for text in [
+            "",
+            " ",
+            "0",
+            "-0",
+            "01",
+            "1.",
+            ".5",
+            "1.5e",
+            "1.5e+3",
+            "1E-2",
+            "-",
+            "+1",
+            "nul",
+            "null",
+            "true",
+            "truex",
+            "[]",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "{}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "{\"a\":1]",
+            "[1}",
+            "\"",
+            "\"\\\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u00e9\"",
+            "\"\\ud83d\\ude00\"",
+            "\"\\ud83d\"",
+            "\"\\ude00\"",
+            "\"\\ud83dx\"",
+            "\"\\ud83d\\u0041\"",
+            "\"a\tb\"",
+            "\"aaaaaaaaaaaaaaaaaaaaa\u{1}\"",
+            "[[[]]]",
+            "[[[]]",
+            "{\"a\":{\"b\":[1,{\"c\":null}]}} ",
+            "1 2",
+            "\"é😀\"",
+            " [ 1 , { \"a\" : [ ] } ] ",
+        ] {
+            let reference = serde_json::from_str::<serde_json::Value>(text).is_ok();
+            assert_eq!(accepts(text), reference, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_too_deep_where_serde_json_does() {
+        for depth in [1, 126, 127, 128, 5000] {
+            let text = "[".repeat(depth) + &"]".repeat(depth);
+            let reference = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+            assert_eq!(accepts(&text), reference, "{depth}");
+            let text = "{\"a\":".repeat(depth) + "1" + &"}".repeat(depth);
+            let reference = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+            assert_eq!(accepts(&text), reference, "{depth}");
+        }
+    }
+
+    #[test]
+    fn finds_specials_at_every_offset() {
+        for offset in 0..40 {
+            for special in [b'"', b'\\', 0x1F, 0x00] {
+                let mut bytes = vec![b'a'; 48];
+                bytes[offset] = special;
+                assert_eq!(plain_end(&bytes, 0), offset);
+            }
+            // Bytes that only look special to a careless bit trick.
+            for plain in [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F, 0x80, 0xA2, 0xDC, 0xFF] {
+                let mut bytes = vec![b'a'; 48];
+                bytes[offset] = plain;
+                assert_eq!(plain_end(&bytes, 0), 48);
+            }
+        }
+    }
+}
