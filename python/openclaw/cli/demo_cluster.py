@@ -197,7 +197,7 @@ class DemoCluster:
         await self.client.create(obj.resource, obj.namespace, orjson.dumps(obj.to_dict()))
 
     async def operator_requests(self) -> Counter[str]:
-        """The operator's requests so far, from the API server's audit log: `patch deployments` and how many."""
+        """How often the operator made each kind of request, from the API server's audit log."""
         events = await asyncio.to_thread(self.plane.audit_events, USER)
         counts: Counter[str] = Counter()
         for event in events:

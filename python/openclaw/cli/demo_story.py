@@ -125,6 +125,7 @@ class _Story:
 
     async def until_replicas(self, deployment: str, replicas: int) -> None:
         """Wait until the operator has put a Deployment's replicas right."""
+        now = -1
         try:
             async with asyncio.timeout(self.timeout):
                 while (now := await self.cluster.replicas(_NAMESPACE, deployment)) != replicas:
@@ -137,6 +138,7 @@ class _Story:
 
     async def until_gone(self, name: str) -> None:
         """Wait until nothing of the object is left."""
+        left: dict[str, list[str]] = {}
         try:
             async with asyncio.timeout(self.timeout):
                 while left := await self.cluster.children(name, _NAMESPACE):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from openclaw.cli import demo_command, manifests_command, run_command
 from openclaw.cli.errors import CommandError
 
 __all__ = ["main"]
@@ -21,10 +22,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"openclaw {version('openclaw')}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    from openclaw.cli import demo_command, manifests_command, run_command
-
-    for command in (run_command, manifests_command, demo_command):
-        command.register(commands)
+    for register in (run_command.register, manifests_command.register, demo_command.register):
+        register(commands)
     return parser
 
 

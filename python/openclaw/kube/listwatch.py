@@ -14,7 +14,7 @@ import asyncio
 import enum
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import orjson
@@ -47,7 +47,7 @@ class Batch(Protocol):
     """What a sink says of a chunk: see `openclaw._core.Batch`."""
 
     @property
-    def deltas(self) -> list[tuple[int, str, str, str, str]]:
+    def deltas(self) -> Sequence[tuple[int, str, str, str, str]]:
         """What matters to subscribers."""
 
     @property

@@ -50,18 +50,11 @@ class Applier:
     Args:
         client: writes.
         informers: the caches of the kinds that are owned or watched.
-        subscriptions: for each owned kind, the number of the controller's own subscription.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        informers: Mapping[ResourceKind, Informer],
-        subscriptions: Mapping[ResourceKind, int],
-    ) -> None:
+    def __init__(self, client: Client, informers: Mapping[ResourceKind, Informer]) -> None:
         self._client = client
         self._informers = informers
-        self._subscriptions = subscriptions
         self._unsettled: dict[_Place, tuple[bytes, bytes]] = {}
         self._deleted: dict[_Place, str] = {}
 
@@ -90,7 +83,7 @@ class Applier:
             if self._is_settled((kind, namespace, name), body, live):
                 return Applied(live, "unchanged", paths)
         answer = await self._client.apply(kind, namespace or None, name, body)
-        informer.put(answer, except_for=self._own_run(kind, root))
+        informer.put(answer)
         live = orjson.loads(answer)
         self._remember((kind, namespace, name), body, answer, live)
         return Applied(live, "updated" if stored is not None else "created", paths)
@@ -129,12 +122,6 @@ class Applier:
             if place[1] == root.namespace and place[2].startswith(root.name):
                 self._unsettled.pop(place, None)
                 self._deleted.pop(place, None)
-
-    def _own_run(self, kind: ResourceKind, root: CustomResource) -> tuple[int, Key] | None:
-        number = self._subscriptions.get(kind)
-        if number is None:
-            return None
-        return number, Key(root.metadata.namespace or "", root.metadata.name)
 
     # The server may not keep an intent as it was stated: it drops an empty map, or writes a value in its
     # own way. Against that, what it made of an intent is remembered; as long as neither the intent nor the

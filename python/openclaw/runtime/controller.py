@@ -69,7 +69,7 @@ class Controller:
         metrics.follow_queue(self.queue.__len__)
         self._root = informers[reconciler.root.resource]
         self.kinds = {reconciler.root.resource: self._root}
-        subscriptions = self._subscribe(informers)
+        self._subscribe(informers)
         self.recorder = (
             EventRecorder(client, f"{self.name}.openclaw.dev") if reconciler.emits_events else None
         )
@@ -77,28 +77,24 @@ class Controller:
             reconciler=reconciler,
             client=client,
             informers=self.kinds,
-            applier=Applier(client, self.kinds, subscriptions),
+            applier=Applier(client, self.kinds),
             recorder=self.recorder,
             log=self.log,
         )
 
-    def _subscribe(self, informers: Mapping[ResourceKind, Informer]) -> dict[ResourceKind, int]:
+    def _subscribe(self, informers: Mapping[ResourceKind, Informer]) -> None:
         root = self.reconciler.root.resource
         self._root.add_indexes(self.reconciler.indexes)
         self._root.subscribe(self.reconciler.triggers, _SELF, Priority.CHANGE, self._enqueuer(root.kind))
-        subscriptions: dict[ResourceKind, int] = {}
         mapping = _owner_mapping(root)
         for owned in owned_kinds(type(self.reconciler)):
             kind = owned.child.resource
             informer = self.kinds[kind] = informers[kind]
-            subscriptions[kind] = informer.subscribe(
-                owned.triggers, mapping, Priority.CHILD, self._enqueuer(kind.kind)
-            )
+            informer.subscribe(owned.triggers, mapping, Priority.CHILD, self._enqueuer(kind.kind))
         for watch in self.reconciler.watches:
             kind = watch.target.resource
             informer = self.kinds[kind] = informers[kind]
             informer.subscribe(watch.triggers, _SELF, Priority.CHILD, self._referrers(watch))
-        return subscriptions
 
     def _enqueuer(self, kind: str) -> Any:
         add = self.queue.add

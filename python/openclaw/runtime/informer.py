@@ -107,17 +107,13 @@ class Informer:
             handler, priority = self._handlers[number]
             handler(Delta(Key(namespace, name), reason, Priority.INITIAL if initial else priority))
 
-    def put(self, body: bytes, *, except_for: tuple[int, Key] | None = None) -> None:
+    def put(self, body: bytes) -> None:
         """Take the answer to a write of our own, so that no later run decides on an older state.
 
-        What else changed with it is dispatched as usual, but for the subscription and key of the run
-        that made the write: that run has the answer in its hands.
+        What others changed meanwhile still comes as a delta: the stream tells of it, and is compared with
+        what it told before.
         """
-        for number, namespace, name, reason, _uid in self.cache.put(body).deltas:
-            key = Key(namespace, name)
-            if (number, key) != except_for:
-                handler, priority = self._handlers[number]
-                handler(Delta(key, reason, priority))
+        self.cache.put(body)
 
     @property
     def synced(self) -> bool:

@@ -172,7 +172,6 @@ class Runner:
             obj.status_dict(),
         )
         if answer is not None:
-            # Deltas are dispatched: the answer may hold a newer spec, which this run has not seen.
             self._root_informer.put(answer)
 
     async def _finalize(self, context: Context, obj: CustomResource) -> Result:
