@@ -37,6 +37,10 @@ def check_facts(schema: Json, facts: Facts, where: str) -> None:
             f"{where}: the API server knows no format {facts.format!r} of {_spoken(schema)}; "
             f"it knows {', '.join(sorted(known)) or 'none'}"
         )
+    if facts.has_second_pattern:
+        raise SchemaError(
+            f"{where}: the type has a pattern already; write the second one as a Rule with matches()"
+        )
     if facts.pattern_message is not None and facts.pattern is None:
         raise SchemaError(f"{where}: pattern_message needs a pattern")
     if facts.list_type is not None or facts.list_map_keys:

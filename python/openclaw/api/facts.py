@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -14,7 +14,10 @@ from openclaw.api.markers import ListType, MapType, Markers, Rule
 
 @dataclass(slots=True)
 class Facts:
-    """The merged facts of one place in the schema. What is said later wins; rules add up."""
+    """The merged facts of one place in the schema.
+
+    The outermost statement wins; of bounds the tightest; rules add up.
+    """
 
     description: str | None = None
     examples: list[Any] = field(default_factory=list)
@@ -38,6 +41,7 @@ class Facts:
     immutable: bool = False
     nullable: bool = False
     rules: tuple[Rule, ...] = ()
+    has_second_pattern: bool = False
 
     @classmethod
     def of(cls, metadata: Iterable[Any]) -> Facts:
@@ -48,65 +52,61 @@ class Facts:
         return facts
 
     def overridden_by(self, outer: Facts) -> Facts:
-        """These facts with those of the place around them, which win."""
-        untold = Facts()
+        """These facts together with those of the place around them, which win."""
         for fact in fields(self):
-            value = getattr(outer, fact.name)
-            if fact.name != "rules" and value != getattr(untold, fact.name):
-                setattr(self, fact.name, value)
-        self.rules = (*self.rules, *outer.rules)
-        return self
+            outer._say(fact.name, getattr(self, fact.name))
+        return outer
 
     def _add(self, entry: Any) -> None:
         match entry:
             case FieldInfo():
-                self.description = entry.description or self.description
-                self.examples = entry.examples or self.examples
+                self._say("description", entry.description)
+                self._say("examples", entry.examples)
                 for part in entry.metadata:
                     self._add(part)
             case Markers():
-                self._add_markers(entry)
+                for marker in fields(entry):
+                    self._say(marker.name, getattr(entry, marker.name))
             case annotated_types.GroupedMetadata():
                 for part in entry:
                     self._add(part)
             case _:
-                self._add_bound(entry)
+                self._add_constraint(entry)
 
-    def _add_bound(self, entry: Any) -> None:
-        match entry:
-            case annotated_types.Ge():
-                self.ge = _number(entry.ge)
-            case annotated_types.Le():
-                self.le = _number(entry.le)
-            case annotated_types.Gt():
-                self.gt = _number(entry.gt)
-            case annotated_types.Lt():
-                self.lt = _number(entry.lt)
-            case annotated_types.MultipleOf():
-                self.multiple_of = _number(entry.multiple_of)
-            case annotated_types.MinLen():
-                self.min_length = entry.min_length
-            case annotated_types.MaxLen():
-                self.max_length = entry.max_length
-            case _:
+    def _add_constraint(self, entry: Any) -> None:
+        for name in _CONSTRAINTS:
+            value = getattr(entry, name, None)
+            if name == "pattern" and value is not None:
                 # pydantic keeps a pattern in a class of its own that has no public name.
-                pattern = getattr(entry, "pattern", None)
-                if pattern is not None:
-                    self.pattern = pattern if isinstance(pattern, str) else pattern.pattern
+                self._say("pattern", value if isinstance(value, str) else value.pattern)
+            elif isinstance(value, int | float):
+                self._say(name, _number(value))
 
-    def _add_markers(self, markers: Markers) -> None:
-        self.format = markers.format or self.format
-        self.enum = markers.enum if markers.enum is not None else self.enum
-        self.pattern_message = markers.pattern_message or self.pattern_message
-        self.list_type = markers.list_type or self.list_type
-        self.list_map_keys = markers.list_map_keys or self.list_map_keys
-        self.map_type = markers.map_type or self.map_type
-        self.int_or_string = markers.int_or_string or self.int_or_string
-        self.preserve_unknown = markers.preserve_unknown or self.preserve_unknown
-        self.embedded_resource = markers.embedded_resource or self.embedded_resource
-        self.immutable = markers.immutable or self.immutable
-        self.nullable = markers.nullable or self.nullable
-        self.rules = (*self.rules, *markers.rules)
+    def _say(self, name: str, value: Any) -> None:
+        known = getattr(self, name)
+        if value is None or value == getattr(_NOTHING, name):
+            return
+        if name == "rules":
+            self.rules = (*known, *value)
+        elif known == getattr(_NOTHING, name):
+            setattr(self, name, value)
+        elif name in _TIGHTEST:
+            setattr(self, name, _TIGHTEST[name](known, value))
+        elif name == "pattern" and known != value:
+            self.has_second_pattern = True
+
+
+_NOTHING = Facts()
+_CONSTRAINTS = ("ge", "le", "gt", "lt", "multiple_of", "min_length", "max_length", "pattern")
+# pydantic checks every bound that it is given, so only the tightest of several has an effect.
+_TIGHTEST: dict[str, Callable[[float, float], float]] = {
+    "ge": max,
+    "gt": max,
+    "min_length": max,
+    "le": min,
+    "lt": min,
+    "max_length": min,
+}
 
 
 def _number(bound: Any) -> float:
