@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from openclaw.testing.binaries import find_binary
+    from openclaw.testing.client import Client
     from openclaw.testing.controlplane import ControlPlane
     from openclaw.testing.errors import (
         BinaryNotFoundError,
@@ -18,22 +19,34 @@ if TYPE_CHECKING:
         ConditionTimeoutError,
         ControlPlaneError,
     )
+    from openclaw.testing.node import NodeStandIn
+    from openclaw.testing.podstatus import BEHAVIOUR_ANNOTATION, Outcome, PodBehaviour
 
 _MODULES = {
+    "BEHAVIOUR_ANNOTATION": "podstatus",
     "BinaryNotFoundError": "errors",
     "BuildError": "errors",
+    "Client": "client",
     "ConditionTimeoutError": "errors",
     "ControlPlane": "controlplane",
     "ControlPlaneError": "errors",
+    "NodeStandIn": "node",
+    "Outcome": "podstatus",
+    "PodBehaviour": "podstatus",
     "find_binary": "binaries",
 }
 
 __all__ = [
+    "BEHAVIOUR_ANNOTATION",
     "BinaryNotFoundError",
     "BuildError",
+    "Client",
     "ConditionTimeoutError",
     "ControlPlane",
     "ControlPlaneError",
+    "NodeStandIn",
+    "Outcome",
+    "PodBehaviour",
     "find_binary",
 ]
 
