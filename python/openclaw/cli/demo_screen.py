@@ -80,11 +80,15 @@ class Screen(AbstractContextManager["Screen"]):
 
     def step(self, text: str) -> None:
         """Say what is being done."""
-        self._console.print(Text(f"[{time.monotonic() - self._began:6.1f}s] {text}", style="bold"))
+        self._say(Text(f"[{time.monotonic() - self._began:6.1f}s] {text}", style="bold"))
 
     def note(self, text: str) -> None:
         """Say a detail of the step."""
-        self._console.print(Text(f"          {text}"))
+        self._say(Text(f"          {text}"))
+
+    def _say(self, text: Text) -> None:
+        # A line stays a line where nobody sees it on a terminal.
+        self._console.print(text, soft_wrap=not self._console.is_terminal)
 
     def show(self, claws: list[dict[str, Any]]) -> None:
         """Show the objects; on a plain output each row that changed."""

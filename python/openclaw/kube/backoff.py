@@ -20,13 +20,14 @@ class Backoff:
         self.base = base
         self.cap = cap
         self.failures = 0
-        self._random = rng or random.Random()
+        # One generator for all: a `Random` of one's own is 2.5 KB, and there may be a Backoff a key.
+        self._random = rng.random if rng is not None else random.random
 
     def next(self) -> float:
         """The seconds to wait after one more failure."""
         step: float = min(self.cap, self.base * 2.0 ** min(self.failures, 62))
         self.failures += 1
-        return step * (0.5 + 0.5 * self._random.random())
+        return step * (0.5 + 0.5 * self._random())
 
     def reset(self) -> None:
         """A success: begin again at `base`."""

@@ -1,5 +1,6 @@
 """Cache, queue, controller, manager, and what a reconciler is given."""
 
+from openclaw.runtime.apply import Applied
 from openclaw.runtime.context import Context
 from openclaw.runtime.errors import ErrorClass, NotControlled, Retry, TerminalError, classify, reason_of
 from openclaw.runtime.manager import Manager, Options
@@ -26,6 +27,7 @@ from openclaw.runtime.result import Result
 __all__ = [
     "Always",
     "AnnotationChanged",
+    "Applied",
     "ContentChanged",
     "Context",
     "DeletionChanged",

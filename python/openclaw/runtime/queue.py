@@ -14,7 +14,7 @@ import enum
 import heapq
 import itertools
 import math
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -22,6 +22,8 @@ from typing import NamedTuple
 from openclaw.kube.backoff import Backoff
 
 __all__ = ["Key", "Priority", "Queue", "QueueClosed", "Work"]
+
+_STALE_KEPT = 64
 
 
 class Key(NamedTuple):
@@ -73,7 +75,12 @@ class _Entry:
     priority: Priority
     due: float
     ready: bool = False
+    ticket: int = -1
+    """The number of its place in the heap of delayed keys; -1 while it has none."""
     reasons: dict[str, None] = field(default_factory=dict)
+
+
+_Lane = OrderedDict[Key, None]
 
 
 class Queue:
@@ -104,7 +111,10 @@ class Queue:
         self._backoffs: dict[Key, Backoff] = {}
         self._delayed: list[tuple[float, int, Key]] = []
         self._order = itertools.count()
-        self._lanes: dict[Priority, dict[str, deque[Key]]] = {priority: {} for priority in Priority}
+        # OrderedDicts: a key leaves a lane from anywhere, and the first one is found, in constant time.
+        self._lanes: dict[Priority, OrderedDict[str, _Lane]] = {
+            priority: OrderedDict() for priority in Priority
+        }
         self._ready = 0
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -130,7 +140,8 @@ class Queue:
             return
         if self._on_add is not None:
             self._on_add()
-        due = self._clock() + delay
+        now = self._clock()
+        due = now + delay if delay > 0 else now
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry(priority, due)
@@ -138,14 +149,12 @@ class Queue:
             self._schedule(key, entry)
             return
         entry.reasons[reason] = None
-        urgent = priority < entry.priority
-        if urgent:
+        if priority < entry.priority:
+            if entry.ready:
+                self._leave_lane(key, entry.priority)
+                self._enter_lane(key, priority)
             entry.priority = priority
-        if entry.ready:
-            if urgent:
-                # It moves to the faster lane; what stays in the slower one is skipped when met.
-                self._lane(entry.priority, key.namespace).append(key)
-        elif due < entry.due:
+        if not entry.ready and due < entry.due:
             entry.due = due
             self._schedule(key, entry)
 
@@ -189,12 +198,11 @@ class Queue:
             try:
                 await waiter
             except asyncio.CancelledError:
-                if waiter.done() and not waiter.cancelled():
-                    self._wake()
-                raise
-            finally:
-                if not waiter.done():
+                if waiter.cancelled():
                     self._waiters.remove(waiter)
+                else:
+                    self._wake()  # it was its turn: the next one takes it
+                raise
 
     def done(self, key: Key) -> None:
         """A run is over; a key that was added meanwhile becomes due."""
@@ -214,12 +222,19 @@ class Queue:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def _lane(self, priority: Priority, namespace: str) -> deque[Key]:
+    def _enter_lane(self, key: Key, priority: Priority) -> None:
         lanes = self._lanes[priority]
-        lane = lanes.get(namespace)
+        lane = lanes.get(key.namespace)
         if lane is None:
-            lane = lanes[namespace] = deque()
-        return lane
+            lane = lanes[key.namespace] = OrderedDict()
+        lane[key] = None
+
+    def _leave_lane(self, key: Key, priority: Priority) -> None:
+        lanes = self._lanes[priority]
+        lane = lanes[key.namespace]
+        del lane[key]
+        if not lane:
+            del lanes[key.namespace]
 
     def _schedule(self, key: Key, entry: _Entry) -> None:
         if key in self._running:
@@ -227,31 +242,35 @@ class Queue:
         if entry.due <= self._clock():
             self._make_ready(key, entry)
         else:
-            heapq.heappush(self._delayed, (entry.due, next(self._order), key))
+            entry.ticket = next(self._order)
+            heapq.heappush(self._delayed, (entry.due, entry.ticket, key))
+            if len(self._delayed) > 2 * len(self._entries) + _STALE_KEPT:
+                # A key that was asked for earlier leaves its later place behind.
+                self._delayed = [item for item in self._delayed if self._is_current(*item)]
+                heapq.heapify(self._delayed)
             self._arm()
 
     def _make_ready(self, key: Key, entry: _Entry) -> None:
         entry.ready = True
+        entry.ticket = -1
         self._ready += 1
-        self._lane(entry.priority, key.namespace).append(key)
+        self._enter_lane(key, entry.priority)
         self._wake()
 
     def _take(self) -> Work | None:
         for priority, lanes in self._lanes.items():
-            while lanes:
-                namespace, lane = next(iter(lanes.items()))
-                # To the end of the round, so that the next namespace has its turn.
+            if not lanes:
+                continue
+            namespace, lane = next(iter(lanes.items()))
+            key, _ = lane.popitem(last=False)
+            if lane:
+                lanes.move_to_end(namespace)  # the next namespace has its turn
+            else:
                 del lanes[namespace]
-                key = lane.popleft()
-                if lane:
-                    lanes[namespace] = lane
-                entry = self._entries.get(key)
-                if entry is None or not entry.ready or entry.priority != priority:
-                    continue  # it was moved to a faster lane
-                del self._entries[key]
-                self._ready -= 1
-                self._running.add(key)
-                return Work(key, priority, tuple(entry.reasons), max(0.0, self._clock() - entry.due))
+            entry = self._entries.pop(key)
+            self._ready -= 1
+            self._running.add(key)
+            return Work(key, priority, tuple(entry.reasons), max(0.0, self._clock() - entry.due))
         return None
 
     def _wake(self) -> None:
@@ -271,9 +290,9 @@ class Queue:
             delay = max(0.0, self._delayed[0][0] - self._clock())
             self._timer = asyncio.get_running_loop().call_later(delay, self._fire)
 
-    def _is_current(self, due: float, _: int, key: Key) -> bool:
+    def _is_current(self, _: float, ticket: int, key: Key) -> bool:
         entry = self._entries.get(key)
-        return entry is not None and not entry.ready and entry.due == due and key not in self._running
+        return entry is not None and entry.ticket == ticket
 
     def _fire(self) -> None:
         self._timer = None

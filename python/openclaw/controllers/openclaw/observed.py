@@ -41,8 +41,16 @@ def _least_available(wanted: int) -> int:
     return wanted - wanted // 4
 
 
-def observe(name: str, wanted: int, deployment: Deployment) -> Component:
-    """The state of a component from its Deployment, where the intent is already applied."""
+def observe(name: str, wanted: int, deployment: Deployment, *, settled: bool) -> Component:
+    """The state of a component from its Deployment, where the intent is already applied.
+
+    Args:
+        name: the component.
+        wanted: pods that the spec asks for.
+        deployment: as it is now.
+        settled: this intent was rolled out completely before, and nothing was applied since: pods that are
+            missing now were lost, while otherwise they are still on their way.
+    """
     status = deployment.status
     current = int(status.get("observedGeneration", 0)) >= deployment.generation
     ready = int(status.get("readyReplicas", 0))
@@ -52,19 +60,21 @@ def observe(name: str, wanted: int, deployment: Deployment) -> Component:
     complete = current and updated == wanted == total and available == wanted
     reason = failure = ""
     if current:
-        reason, failure = _failure(name, deployment, unavailable=available < _least_available(wanted))
+        reason, failure = _failure(name, deployment)
+        if not failure and settled and available < _least_available(wanted):
+            reason, failure = "PodsUnavailable", f"{name}: {available} of {wanted} pods are available"
     return Component(
         name=name,
         wanted=wanted,
         ready=ready,
         serving=available >= _least_available(wanted),
-        rolling=not complete and not failure,
+        rolling=not (complete or failure or (settled and current)),
         failure=failure,
         reason=reason,
     )
 
 
-def _failure(name: str, deployment: Deployment, *, unavailable: bool) -> tuple[str, str]:
+def _failure(name: str, deployment: Deployment) -> tuple[str, str]:
     """Why the rollout fails, as the Deployment controller says: (reason, message), both "" if it does not."""
     refused = deployment.condition("ReplicaFailure")
     if refused is not None and refused.get("status") == "True":
@@ -74,9 +84,6 @@ def _failure(name: str, deployment: Deployment, *, unavailable: bool) -> tuple[s
         return "", ""
     if progressing.get("status") == "False":
         return str(progressing.get("reason") or "Stuck"), f"{name}: {progressing.get('message', '')}"
-    if unavailable and progressing.get("reason") == "NewReplicaSetAvailable":
-        # The rollout was complete once; pods have become unavailable since.
-        return "PodsUnavailable", f"{name}: pods that were available are not any more"
     return "", ""
 
 

@@ -19,7 +19,17 @@ from openclaw.controllers.openclaw.endpoint import external_endpoint
 from openclaw.controllers.openclaw.names import child_name
 from openclaw.controllers.openclaw.observed import Component, failed, observe
 from openclaw.kube.errors import ApiError, KubeError
-from openclaw.runtime import Context, ErrorClass, Owns, Reconciler, Result, TerminalError, classify, reason_of
+from openclaw.runtime import (
+    Applied,
+    Context,
+    ErrorClass,
+    Owns,
+    Reconciler,
+    Result,
+    TerminalError,
+    classify,
+    reason_of,
+)
 
 __all__ = ["OpenClawReconciler"]
 
@@ -56,17 +66,28 @@ class OpenClawReconciler(Reconciler[OpenClaw]):
         return Result.done()
 
     async def _frontend(self, ctx: Context, claw: OpenClaw) -> tuple[Component, Service]:
-        deployment = await ctx.apply(frontend_deployment(claw))
+        applied = await ctx.apply_with_outcome(frontend_deployment(claw))
         service = await ctx.apply(frontend_service(claw))
         if claw.spec.frontend.ingress_host:
             await ctx.apply(frontend_ingress(claw))
         else:
             await ctx.delete(Ingress, child_name(claw.name, FRONTEND))
-        return observe(FRONTEND, claw.spec.frontend.replicas, deployment), service
+        return self._observe(claw, FRONTEND, claw.spec.frontend.replicas, applied), service
 
     async def _worker(self, ctx: Context, claw: OpenClaw) -> Component:
-        deployment = await ctx.apply(worker_deployment(claw))
-        return observe(WORKER, claw.spec.worker.replicas, deployment)
+        applied = await ctx.apply_with_outcome(worker_deployment(claw))
+        return self._observe(claw, WORKER, claw.spec.worker.replicas, applied)
+
+    @staticmethod
+    def _observe(claw: OpenClaw, name: str, wanted: int, applied: Applied) -> Component:
+        progressing = claw.status.conditions.get(Progressing)
+        settled = (
+            applied.outcome == "unchanged"
+            and progressing is not None
+            and progressing.status == "False"
+            and progressing.observed_generation == claw.generation
+        )
+        return observe(name, wanted, Deployment(applied.live), settled=settled)
 
     @staticmethod
     def _failed(ctx: Context, claw: OpenClaw, name: str, *, wanted: int, error: Exception) -> Component:
@@ -74,7 +95,7 @@ class OpenClawReconciler(Reconciler[OpenClaw]):
         if classify(error) in (ErrorClass.CONFLICT, ErrorClass.GONE):
             raise error
         deployment = ctx.get(Deployment, child_name(claw.name, name))
-        seen = observe(name, wanted, deployment) if deployment is not None else None
+        seen = observe(name, wanted, deployment, settled=False) if deployment is not None else None
         message = error.message if isinstance(error, ApiError) else str(error)
         return failed(
             name,
@@ -119,5 +140,5 @@ def _state_conditions(ctx: Context, claw: OpenClaw, components: tuple[Component,
             ctx.event("Recovered", f"no component fails any more ({ready} ready)")
     if not down and not was_available:
         ctx.event("Available", f"{ready} ready")
-    elif down and was_available:
+    elif down and was_available and not rolling:
         ctx.event("Unavailable", f"{ready} ready", type="Warning")
