@@ -82,21 +82,10 @@ def _placements(schema: Json, facts: Facts) -> Iterator[tuple[bool, bool, str]]:
 
 def _check_list(schema: Json, facts: Facts, where: str) -> None:
     items: Json = schema["items"]
-    if (
-        facts.list_type == "set"
-        and items.get("type") == "array"
-        and items.get("x-kubernetes-list-type") != "atomic"
-    ):
+    is_scalar = items.get("type") in _SCALARS or "x-kubernetes-int-or-string" in items
+    if facts.list_type == "set" and not is_scalar:
         raise SchemaError(
-            f"{where}: a list inside a set must be atomic (list_type='atomic' on the inner list)"
-        )
-    if (
-        facts.list_type == "set"
-        and items.get("type") == "object"
-        and items.get("x-kubernetes-map-type") != "atomic"
-    ):
-        raise SchemaError(
-            f"{where}: objects in a set must be atomic; for a list of objects use list_type='map'"
+            f"{where}: server-side apply knows sets of scalars only; for objects use list_type='map'"
         )
     if facts.list_type == "map" and not facts.list_map_keys:
         raise SchemaError(

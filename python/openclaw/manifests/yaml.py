@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,9 +23,13 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow=flow, indentless=False)
 
 
+# Text that Go's YAML readers take for a number or a boolean where PyYAML does not: `n`, `1e3`, `0o7`.
+_AMBIGUOUS = re.compile(r"[-+]?\.?[0-9].*|[yYnN]|\.inf|\.nan", re.IGNORECASE | re.DOTALL)
+
+
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    quoted = "'" if _AMBIGUOUS.fullmatch(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else quoted)
 
 
 _Dumper.add_representer(str, _text)
