@@ -198,10 +198,10 @@ class Queue:
             try:
                 await waiter
             except asyncio.CancelledError:
-                if waiter.cancelled():
-                    self._waiters.remove(waiter)
-                else:
+                if not waiter.cancelled():
                     self._wake()  # it was its turn: the next one takes it
+                elif waiter in self._waiters:
+                    self._waiters.remove(waiter)
                 raise
 
     def done(self, key: Key) -> None:
