@@ -49,16 +49,15 @@ def resource_schema(
         "metadata": {"type": "object"},
     }
     if spec is not None:
-        properties["spec"] = model_schema(spec)
-        properties["spec"].setdefault("description", "The desired state.")
+        properties["spec"] = {"description": "The desired state.", **model_schema(spec)}
         if properties["spec"].get("required"):
             schema["required"] = ["spec"]
         elif _holds_default(properties["spec"]):
             # An absent spec gets its fields' defaults only when it has a default itself.
             properties["spec"]["default"] = {}
     if status is not None:
-        properties["status"] = model_schema(status, defaults=False)
-        properties["status"].setdefault("description", "The observed state; written by the controller.")
+        described = {"description": "The observed state; written by the controller."}
+        properties["status"] = {**described, **model_schema(status, defaults=False)}
     schema["properties"] = properties
     add_rules(schema, options.rules)
     where = owner.__qualname__

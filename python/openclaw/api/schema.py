@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import inspect
 import types
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -53,6 +53,9 @@ class _Generator:
                 f"{where} contains itself: a CRD schema can't be recursive. "
                 "Use one class per level, or keep the part open with preserve_unknown=True"
             )
+        if not model.__pydantic_complete__:
+            # It names a class that was defined after it.
+            model.model_rebuild(raise_errors=False)
         schema: Json = {}
         if model.__doc__:
             schema["description"] = inspect.cleandoc(model.__doc__)
@@ -129,6 +132,11 @@ class _Generator:
             }
         if annotation in (Any, object) and facts.preserve_unknown:
             return {}
+        if isinstance(annotation, ForwardRef):
+            raise SchemaError(
+                f"{where}: {annotation.__forward_arg__} names something that is not defined in the module; "
+                "move it there, out of functions"
+            )
         raise SchemaError(f"{where}: {spelled(annotation)} has no structural schema. {hint(annotation)}")
 
 

@@ -12,7 +12,7 @@ from openclaw.manifests.yaml import HEADER
 def write(files: Mapping[str, str], root: Path) -> list[str]:
     """Write what differs, and remove generated files beside them that are generated no more.
 
-    A file without the header of generated files is never removed.
+    So a folder belongs to one operator. A file without the header of generated files is never removed.
 
     Args:
         files: relative path -> text, as `generate` gives it.
