@@ -47,7 +47,7 @@ say = printf '==> [%3ds] %s\n' "$$(($$(date +%s) - OPENCLAW_MAKE_START))"
 fail = { printf 'make: %s\n' $(1) >&2; exit 1; }
 need = command -v $(1) >/dev/null || $(call fail,$(2))
 need_cargo = $(call need,cargo,"Rust is missing: install rustup (see rust-lang.org) and make sure that cargo is on PATH.")
-need_kubectl = $(call need,$(KUBECTL),"kubectl is missing: install it or name one with KUBECTL=/path/to/kubectl.")
+need_kubectl = $(call need,$(KUBECTL),"kubectl is missing: install it or name one with KUBECTL=/path/to/kubectl; make control-plane builds one and prints where it is.")
 
 ##@ Start here
 
@@ -166,14 +166,14 @@ uninstall: ## Delete the CRDs, and with them every object of theirs
 	$(KUBECTL) delete --ignore-not-found -f crds/
 
 .PHONY: deploy
-deploy: ## Deploy the operator, with its CRDs and RBAC
+deploy: install ## Deploy the operator with its CRDs and RBAC (IMAGE=registry.example.com/openclaw:1.0)
 	@$(need_kubectl)
-	$(KUBECTL) apply --server-side -k deploy/
+	$(KUBECTL) kustomize deploy/base | sed -E 's|image: .?openclaw:.*|image: $(IMAGE)|' | $(KUBECTL) apply --server-side -f -
 
 .PHONY: undeploy
-undeploy: ## Delete what deploy made, and with the CRDs every object of theirs
+undeploy: ## Delete the operator and its RBAC; CRDs and objects stay, see uninstall
 	@$(need_kubectl)
-	$(KUBECTL) delete --ignore-not-found -k deploy/
+	$(KUBECTL) delete --ignore-not-found -k deploy/base
 
 .PHONY: docker-build
 docker-build: ## Build the operator's container image (IMAGE=openclaw:dev)
