@@ -221,7 +221,9 @@ impl Scan {
                     } else if key.is(bytes, "operation") {
                         apply = is(cursor, "Apply")?;
                     } else if key.is(bytes, "subresource") {
-                        whole = is(cursor, "")?;
+                        // Null is as good as absent.
+                        let null = cursor.peek() == Some(b'n');
+                        whole = is(cursor, "")? || null;
                     } else {
                         cursor.skip()?;
                     }

@@ -1,0 +1,11 @@
+//! The cache from outside: streams, stored forms, predicates, indexes, own writes, relists.
+#![cfg(test)]
+
+mod indexes;
+mod lists;
+mod objects;
+mod own_writes;
+mod predicates;
+mod replays;
+mod stored;
+mod streams;
