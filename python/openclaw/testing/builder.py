@@ -29,6 +29,8 @@ from openclaw.testing.errors import BuildError
 MINIMUM_GO: Final = (1, 26)
 _REPORT_EVERY: Final = 5.0  # seconds
 _TAIL_LINES: Final = 30
+_GO_FOLDERS: Final = ("/usr/local/go/bin",)
+"""Where Go's own installation instructions put it, looked in after PATH."""
 
 
 def build_missing(names: Iterable[str], output: TextIO | None = None) -> None:
@@ -169,7 +171,7 @@ def _read(stream: TextIO, take: Callable[[str | None], None]) -> None:
 
 
 def _find_go() -> str:
-    go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    go = next(filter(None, (shutil.which("go", path=folder) for folder in (None, *_GO_FOLDERS))), None)
     if go is None:
         raise BuildError(
             f"Go is needed to build the control plane, and there is no `go` on PATH. Install Go "

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _VALID_FOR: Final = dt.timedelta(days=365)
+_LONGEST_NAME: Final = 64  # bytes, by X.509
 _SERVER_NAMES: Final = (
     "localhost",
     "kubernetes",
@@ -83,7 +84,16 @@ class CertificateAuthority:
         return self._sign("kube-apiserver", (), ExtendedKeyUsageOID.SERVER_AUTH, names)
 
     def client(self, user: str, groups: Sequence[str] = ()) -> KeyPair:
-        """A client certificate by which the API server knows the user `user`, member of `groups`."""
+        """A client certificate by which the API server knows the user `user`, member of `groups`.
+
+        Raises ValueError for names that are too long for a certificate.
+        """
+        for name in (user, *groups):
+            if not 0 < len(name.encode()) <= _LONGEST_NAME:
+                raise ValueError(
+                    f"{name!r} can't be the name of a user or group in a certificate: 1 to {_LONGEST_NAME} bytes "
+                    "go; a service account can authenticate by a token instead"
+                )
         return self._sign(user, groups, ExtendedKeyUsageOID.CLIENT_AUTH, [])
 
     def _sign(
@@ -95,8 +105,7 @@ class CertificateAuthority:
     ) -> KeyPair:
         key = ec.generate_private_key(ec.SECP256R1())
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in organizations]
-        # Without validation of the length: user names of service accounts exceed X.509's 64 characters.
-        attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, name, _validate=False))
+        attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, name))
         builder = (
             _builder(x509.Name(attributes), self._certificate.subject, key.public_key())
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)

@@ -27,7 +27,7 @@ from openclaw.kube.errors import (
 )
 from openclaw.kube.paths import collection_path, object_path
 from openclaw.kube.transport import Response, Transport
-from openclaw.testing.discovery import Discovery, Kind
+from openclaw.testing.discovery import Discovery, Kind, kinds_of
 from openclaw.testing.errors import ConditionTimeoutError
 
 Object = dict[str, Any]
@@ -108,6 +108,23 @@ class Client:
         """Apply each document of a YAML file; those that name no namespace go to `namespace`."""
         documents = yaml.safe_load_all(Path(file).read_text())
         return [await self.apply(document, namespace=namespace) for document in documents if document]
+
+    async def install_crds(self, *files: str | PathLike[str], timeout: float = 30.0) -> None:
+        """Apply files of CustomResourceDefinitions and wait until their kinds are served.
+
+        Raises ConditionTimeoutError after `timeout` seconds.
+        """
+        definitions = [crd for file in files for crd in await self.apply_yaml(file)]
+        awaited = [kind for crd in definitions for kind in kinds_of(crd)]
+        try:
+            async with asyncio.timeout(timeout):
+                while awaited:
+                    if await self._discovery.serves(awaited[0]):
+                        del awaited[0]
+                    else:
+                        await asyncio.sleep(_RETRY)
+        except TimeoutError:
+            raise ConditionTimeoutError(f"{awaited[0]} is not served within {timeout:g} s") from None
 
     async def patch(
         self,

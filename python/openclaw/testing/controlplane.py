@@ -5,28 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
-import itertools
 import os
-import re
 import shutil
 import signal
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 import yaml
 
+from openclaw.kube.paths import collection_path
 from openclaw.testing import audit as audit_log
 from openclaw.testing import components, places
 from openclaw.testing.binaries import find_binary
-from openclaw.testing.certificates import CertificateAuthority, KeyPair, service_account_key, write_private
+from openclaw.testing.certificates import write_private
 from openclaw.testing.components import Files
+from openclaw.testing.credentials import ADMIN_GROUP, Credentials
+from openclaw.testing.discovery import kinds_of
 from openclaw.testing.errors import ControlPlaneError
-from openclaw.testing.kubeconfig import certificate_user, write_kubeconfig
 from openclaw.testing.processes import Processes, remove_leftovers
 from openclaw.testing.requests import RequestError, Requests
 
@@ -36,10 +37,10 @@ CONTROLLER_MANAGER: Final = "kube-controller-manager"
 SCHEDULER: Final = "kube-scheduler"
 NODE: Final = "node"
 
-_ADMIN_GROUP: Final = "system:masters"
 _PORT_ATTEMPTS: Final = 5
 _PORT_TAKEN: Final = "address already in use"
 _POLL: Final = 0.05  # seconds
+_NOT_RUNNING: Final = "the control plane is not running: call start() or use `with`"
 _AUDIT_MARKER: Final = "/version?openclaw-audit-marker="
 _CRD_PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -102,10 +103,9 @@ class ControlPlane:
         self._directory = None if directory is None else Path(directory).absolute()
         self._timeout = timeout
         self._processes: Processes | None = None
-        self._authority: CertificateAuthority | None = None
+        self._credentials: Credentials | None = None
         self._admin: Requests | None = None
         self._ports: dict[str, int] = {}
-        self._serial = itertools.count(1)
 
     # Life
 
@@ -127,7 +127,9 @@ class ControlPlane:
         folder = self._directory or places.new_folder()
         self._processes = Processes(folder, keep_folder=self._directory is not None)
         try:
-            self._write_files()
+            self._credentials = Credentials(folder)
+            if self._audit_level is not None:
+                write_private(Files(folder).audit_policy, audit_log.policy(self._audit_level))
             self._start_servers(binaries)
             self._create_first_objects()
             self._start_controllers(binaries)
@@ -182,17 +184,18 @@ class ControlPlane:
     @property
     def url(self) -> str:
         """The URL of the API server."""
-        return f"https://127.0.0.1:{self._port(API_SERVER)}"
+        if self._processes is None:
+            raise ControlPlaneError(_NOT_RUNNING)
+        return f"https://127.0.0.1:{self._ports[API_SERVER]}"
 
     @property
     def kubeconfig(self) -> Path:
         """The kubeconfig of an administrator (a client certificate of the group system:masters)."""
-        return self.folder / "admin.kubeconfig"
+        return self._known.admin_kubeconfig
 
     def kubeconfig_for(self, user: str, groups: Sequence[str] = (), *, namespace: str = "default") -> Path:
         """Write a kubeconfig that authenticates as `user` by a client certificate; returns its path."""
-        pair = self._signer.client(user, groups)
-        return self._write_kubeconfig(self._new_file(user), certificate_user(pair), namespace)
+        return self._known.write_user(self.url, user, groups, namespace)
 
     def service_account_kubeconfig(
         self, namespace: str, name: str, *, expires_in: int = 24 * 3600, token_file: bool = False
@@ -209,12 +212,7 @@ class ControlPlane:
         self._requests.create(path, {"metadata": {"name": name}})
         request = {"spec": {"expirationSeconds": expires_in}}
         token: str = self._requests.send("POST", f"{path}/{name}/token", request)["status"]["token"]
-        file = self._new_file(f"{namespace}-{name}")
-        user = {"token": token}
-        if token_file:
-            holder = write_private(file.with_name(f"{file.name}.token"), token.encode())
-            user = {"tokenFile": str(holder)}
-        return self._write_kubeconfig(file, user, namespace)
+        return self._known.write_token(self.url, name, token, namespace, in_file=token_file)
 
     def create_namespace(self, name: str, *, labels: Mapping[str, str] | None = None) -> None:
         """Create a namespace with its service account `default`; does nothing about what exists."""
@@ -268,27 +266,6 @@ class ControlPlane:
 
     # Starting
 
-    def _write_files(self) -> None:
-        files = Files(self.folder)
-        if files.authority_key.exists() and files.authority.exists():
-            pair = KeyPair(files.authority.read_bytes(), files.authority_key.read_bytes())
-            self._authority = CertificateAuthority.load(pair)
-        else:
-            self._authority = CertificateAuthority.create()
-            pair = self._authority.key_pair()
-            write_private(files.authority, pair.certificate)
-            write_private(files.authority_key, pair.key)
-        if not files.service_account_key.exists():
-            write_private(files.service_account_key, service_account_key())
-        if self._audit_level is not None:
-            write_private(files.audit_policy, audit_log.policy(self._audit_level))
-        server = self._authority.server()
-        write_private(files.server_certificate, server.certificate)
-        write_private(files.server_key, server.key)
-        admin = self._authority.client("admin", [_ADMIN_GROUP])
-        write_private(self.folder / "admin.crt", admin.certificate)
-        write_private(self.folder / "admin.key", admin.key)
-
     def _start_servers(self, binaries: Mapping[str, Path]) -> None:
         for attempt in range(1, _PORT_ATTEMPTS + 1):
             names = ("etcd-peer", ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER)
@@ -309,8 +286,7 @@ class ControlPlane:
                 self._running.end(ETCD)
             else:
                 break
-        admin = self._signer.client("admin", [_ADMIN_GROUP])
-        self._write_kubeconfig(self.kubeconfig, certificate_user(admin), "default")
+        self._known.write_admin(self.url)
 
     def _launch_api_server(self, binary: Path) -> None:
         command = components.api_server(
@@ -324,7 +300,7 @@ class ControlPlane:
             extra=self._extra[API_SERVER],
         )
         self._running.start(API_SERVER, command, _environment())
-        self._admin = self._requests_to(API_SERVER)
+        self._admin = self._known.requests(self._ports[API_SERVER])
 
     def _await_api_server(self) -> None:
         self._wait(lambda: self._requests.healthy("/readyz"), API_SERVER)
@@ -334,8 +310,13 @@ class ControlPlane:
             for crd in yaml.safe_load_all(file.read_text()):
                 if crd:
                     self._requests.create(_CRD_PATH, crd)
+                    paths = [collection_path(kind) for kind in kinds_of(crd)]
+                    self._wait(partial(self._first_problem, paths), API_SERVER)
         if not self._wanted[CONTROLLER_MANAGER]:
             self.create_namespace("default")
+
+    def _first_problem(self, paths: Iterable[str]) -> str | None:
+        return next(filter(None, map(self._requests.healthy, paths)), None)
 
     def _start_controllers(self, binaries: Mapping[str, Path]) -> None:
         files = Files(self.folder)
@@ -343,7 +324,7 @@ class ControlPlane:
         for name, command in commands.items():
             if self._wanted[name]:
                 # With all rights: what is under test is not how these are authorized.
-                kubeconfig = self.kubeconfig_for(f"system:{name}", [_ADMIN_GROUP])
+                kubeconfig = self.kubeconfig_for(f"system:{name}", [ADMIN_GROUP])
                 arguments = command(
                     binaries[name],
                     files,
@@ -355,18 +336,18 @@ class ControlPlane:
         if self._wanted[NODE]:
             self._start_node()
         if self._wanted[CONTROLLER_MANAGER]:
-            health = self._requests_to(CONTROLLER_MANAGER)
+            health = self._known.requests(self._ports[CONTROLLER_MANAGER])
             self._wait(lambda: health.healthy("/healthz"), CONTROLLER_MANAGER)
             account = "/api/v1/namespaces/default/serviceaccounts/default"
             self._wait(lambda: self._requests.healthy(account), CONTROLLER_MANAGER)
         if self._wanted[SCHEDULER]:
-            health = self._requests_to(SCHEDULER)
+            health = self._known.requests(self._ports[SCHEDULER])
             self._wait(lambda: health.healthy("/readyz"), SCHEDULER)
         if self._wanted[NODE]:
             self._wait(self._node_missing, NODE)
 
     def _start_node(self) -> None:
-        kubeconfig = self.kubeconfig_for("openclaw-node-stand-in", [_ADMIN_GROUP])
+        kubeconfig = self.kubeconfig_for("openclaw-node-stand-in", [ADMIN_GROUP])
         command = [sys.executable, "-m", "openclaw.testing.node", "--kubeconfig", str(kubeconfig)]
         command += ["--nodes", str(self._nodes)]
         if not self._wanted[SCHEDULER]:
@@ -374,8 +355,10 @@ class ControlPlane:
         self._running.start(NODE, command, os.environ)
 
     def _node_missing(self) -> str | None:
+        # The mark that admission puts on new nodes comes off last.
         nodes: list[Any] = self._requests.send("GET", "/api/v1/nodes")["items"]
-        return None if len(nodes) >= self._nodes else f"{len(nodes)} of {self._nodes} nodes are there"
+        usable = sum(not node["spec"].get("taints") for node in nodes)
+        return None if usable >= self._nodes else f"{usable} of {self._nodes} nodes are usable"
 
     def _wait(self, problem: Callable[[], str | None], component: str) -> None:
         """Wait until `problem` returns None, all processes living meanwhile."""
@@ -405,37 +388,20 @@ class ControlPlane:
     @property
     def _running(self) -> Processes:
         if self._processes is None:
-            raise ControlPlaneError("the control plane is not running: call start() or use `with`")
+            raise ControlPlaneError(_NOT_RUNNING)
         return self._processes
 
     @property
-    def _signer(self) -> CertificateAuthority:
-        if self._authority is None:
-            raise ControlPlaneError("the control plane is not running: call start() or use `with`")
-        return self._authority
+    def _known(self) -> Credentials:
+        if self._processes is None or self._credentials is None:
+            raise ControlPlaneError(_NOT_RUNNING)
+        return self._credentials
 
     @property
     def _requests(self) -> Requests:
         if self._processes is None or self._admin is None:
-            raise ControlPlaneError("the control plane is not running: call start() or use `with`")
+            raise ControlPlaneError(_NOT_RUNNING)
         return self._admin
-
-    def _port(self, name: str) -> int:
-        return self._ports[name] if self._processes is not None else 0
-
-    def _requests_to(self, name: str) -> Requests:
-        folder = self.folder
-        return Requests(
-            self._ports[name], Files(folder).authority, folder / "admin.crt", folder / "admin.key"
-        )
-
-    def _new_file(self, name: str) -> Path:
-        plain = re.sub(r"[^A-Za-z0-9.-]+", "-", name)
-        return self.folder / f"{plain}-{next(self._serial)}.kubeconfig"
-
-    def _write_kubeconfig(self, path: Path, user: dict[str, Any], namespace: str) -> Path:
-        authority = self._signer.certificate
-        return write_kubeconfig(path, server=self.url, authority=authority, user=user, namespace=namespace)
 
 
 def _environment() -> dict[str, str]:

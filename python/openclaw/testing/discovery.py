@@ -12,6 +12,7 @@ from openclaw.api import builtin
 from openclaw.api.kinds import ResourceKind
 from openclaw.api.unstructured import Unstructured
 from openclaw.kube.errors import NotFound
+from openclaw.kube.paths import collection_path
 from openclaw.kube.transport import Transport
 from openclaw.testing.errors import ControlPlaneError
 
@@ -74,6 +75,16 @@ class Discovery:
                 return known
         raise ControlPlaneError(f"the server serves no {kind!r} in {version!r}: is its definition installed?")
 
+    async def serves(self, kind: ResourceKind) -> bool:
+        """Whether the server serves this kind by now: in its list of kinds, and in fact."""
+        if kind not in await self._served_in(kind.api_version):
+            return False
+        try:
+            await self._transport.request("GET", collection_path(kind), query={"limit": "1"})
+        except NotFound:
+            return False
+        return True
+
     async def _all_served(self) -> list[ResourceKind]:
         groups = (await self._get("/apis"))["groups"]
         versions = ["v1", *(group["preferredVersion"]["groupVersion"] for group in groups)]
@@ -94,6 +105,13 @@ class Discovery:
     async def _get(self, path: str) -> dict[str, Any]:
         answer: dict[str, Any] = orjson.loads((await self._transport.request("GET", path)).body)
         return answer
+
+
+def kinds_of(crd: dict[str, Any]) -> list[ResourceKind]:
+    """The kinds, one a version, that a CustomResourceDefinition makes the server serve."""
+    spec = crd["spec"]
+    names = spec["names"]["kind"], spec["names"]["plural"], spec["scope"] == "Namespaced"
+    return [ResourceKind(spec["group"], it["name"], *names) for it in spec["versions"] if it["served"]]
 
 
 def _match(kinds: Iterable[ResourceKind], name: str, group: str) -> ResourceKind | None:

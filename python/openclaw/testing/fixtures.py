@@ -1,9 +1,10 @@
 """The pytest plugin: a control plane, a client and a namespace as fixtures.
 
-- `control_plane` (session): everything, pods become Ready, with an audit log. `control_plane_options` (session)
-  holds its arguments: override it in a conftest.py, for instance to install CRDs.
+- `control_plane` (session): everything, pods become Ready, with an audit log. Override
+  `control_plane_options` (session), its arguments, in a conftest.py: for instance to install CRDs.
 - `api_server` (session): etcd and kube-apiserver only, ready sooner; arguments in `api_server_options`.
-- `kube_client`: an administrator's `Client` of `api_server` when the test asks for that, else of `control_plane`.
+- `kube_client`: an administrator's `Client`, of `api_server` when the test asks for that, else of
+  `control_plane`.
 - `namespace`: the name of a new namespace there, deleted after the test.
 
 Each starts when the first test asks for it. The last two need pytest-asyncio.
@@ -54,7 +55,7 @@ def control_plane(control_plane_options: dict[str, Any]) -> Iterator[ControlPlan
 
 @pytest.fixture(scope="session")
 def api_server(api_server_options: dict[str, Any]) -> Iterator[ControlPlane]:
-    """etcd and kube-apiserver without any controller, with an audit log, shared by all tests of the session."""
+    """The API server on etcd without any controller, with an audit log, shared by all tests."""
     from openclaw.testing.controlplane import ControlPlane
 
     with ControlPlane(**{"audit": True, **api_server_options}) as started:

@@ -27,7 +27,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Final, Self
 
-from openclaw.kube.errors import AlreadyExists, Conflict, KubeError, NotFound
+from openclaw.kube.errors import AlreadyExists, Conflict, KubeError, NotFound, Unreachable
 from openclaw.testing.client import Client
 from openclaw.testing.podstatus import Decide, Outcome, PodBehaviour, behaviour_of, pod_status, timestamp
 
@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 _WORKERS: Final = 16
 _RETRY: Final = 0.2  # seconds
+_REGISTER_WITHIN: Final = 30.0  # seconds, also when the server is away meanwhile
 _PODS_PER_NODE: Final = 10_000
 _SUBNETS: Final = 250  # addresses of the last byte that are used
 
@@ -84,7 +85,10 @@ class NodeStandIn:
         await self.stop()
 
     async def start(self) -> None:
-        """Register the nodes and begin to look after pods; raises KubeError when the server refuses."""
+        """Register the nodes and begin to look after pods.
+
+        Raises KubeError when the server refuses, TimeoutError when it can't be reached for 30 seconds.
+        """
         try:
             await asyncio.gather(*map(self._register, self._nodes))
         except BaseException:
@@ -118,11 +122,22 @@ class NodeStandIn:
             },
             "status": _node_status(name, self._nodes[name]),
         }
+        async with asyncio.timeout(_REGISTER_WITHIN):
+            while True:
+                try:
+                    await self._make(name, node)
+                except Unreachable as error:  # Each step may be repeated.
+                    log.warning("the node could not be registered; trying again", extra={"error": str(error)})
+                    await asyncio.sleep(_RETRY)
+                else:
+                    return
+
+    async def _make(self, name: str, node: Object) -> None:
         with contextlib.suppress(AlreadyExists):
             await self._client.create(node)
+        await self._client.patch("Node", None, name, {"status": node["status"]}, subresource="status")
         # Admission marks each new node as not ready; the controller that unmarks it does not run.
         await self._client.patch("Node", None, name, {"spec": {"taints": None}})
-        await self._client.patch("Node", None, name, {"status": node["status"]}, subresource="status")
 
     async def _follow(self) -> None:
         selector = "" if self._bind else "spec.nodeName!="
@@ -278,7 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--kubeconfig is needed: KUBECONFIG is not set")
     try:
         asyncio.run(_run(options))
-    except KubeError as error:
+    except (KubeError, TimeoutError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     return 0
