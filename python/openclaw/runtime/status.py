@@ -1,4 +1,4 @@
-"""Writing status: only what changed, only through the subresource, never over somebody else's conditions."""
+"""Writing status: only what changed, only through the subresource, never over what others wrote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openclaw.api.kinds import ResourceKind
 from openclaw.api.resource import CustomResource
 from openclaw.kube.client import Client
 from openclaw.kube.errors import Conflict, NotFound
-from openclaw.runtime.mergepatch import merge_patch
+from openclaw.runtime.mergepatch import apply_merge_patch, merge_patch
 
 __all__ = ["StatusWriter", "status_as_read"]
 
@@ -20,9 +20,11 @@ _ATTEMPTS: Final = 4
 class StatusWriter:
     """Writes the status of roots as merge patches.
 
-    A patch names the uid, so that an object recreated under the same name is not touched, and, where it
-    replaces the list of conditions, the resourceVersion on which that list is based. On a conflict the
-    object is read again and only our own conditions are put into what is there.
+    A patch names the resourceVersion on which it is based: it replaces the list of conditions whole, and the
+    status of an object that was deleted and made anew under the same name is not ours to write. (A uid in
+    the patch would not help: for a custom resource's status subresource the API server ignores it.) On a
+    conflict the object is read again, and what we changed, field by field and condition by condition, is put
+    into what is there.
     """
 
     def __init__(self, client: Client) -> None:
@@ -46,20 +48,17 @@ class StatusWriter:
         Raises:
             KubeError: the write failed, `Conflict` after several attempts. A missing object is no error.
         """
-        changed = _changed_conditions(before, after)
+        ours = merge_patch(before, after)
+        conditions = _changed_conditions(before, after)
         version = identity.get("resourceVersion")
         namespace, name, uid = identity.get("namespace"), identity["name"], identity["uid"]
         for attempt in range(_ATTEMPTS):
             patch = merge_patch(before, after)
             if not patch:
                 return None
-            metadata: dict[str, Any] = {"uid": uid}
-            if "conditions" in patch:
-                metadata["resourceVersion"] = version
+            body = {"metadata": {"uid": uid, "resourceVersion": version}, "status": patch}
             try:
-                return await self._client.merge_patch(
-                    kind, namespace, name, {"metadata": metadata, "status": patch}, subresource="status"
-                )
+                return await self._client.merge_patch(kind, namespace, name, body, subresource="status")
             except NotFound:
                 return None
             except Conflict:
@@ -73,9 +72,8 @@ class StatusWriter:
                 return None
             version = fresh["metadata"]["resourceVersion"]
             before = fresh.get("status") or {}
-            after = {**after, "conditions": _with_conditions(before.get("conditions"), changed)}
-            if not after["conditions"]:
-                del after["conditions"]
+            after = apply_merge_patch(before, ours)
+            after["conditions"] = _with_conditions(before.get("conditions"), conditions)
         return None
 
 
