@@ -331,6 +331,22 @@ async def test_a_paused_api_server_answers_nothing_until_it_is_resumed() -> None
         assert await client.list("Namespace")
 
 
+async def test_a_start_that_is_cancelled_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[Path] = []
+    stop = ControlPlane.stop
+
+    def record(it: ControlPlane) -> None:
+        stopped.append(it.folder)
+        stop(it)
+
+    monkeypatch.setattr(ControlPlane, "stop", record)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2), ControlPlane():
+            pytest.fail("a control plane is not ready in 0.2 s")
+    (folder,) = stopped
+    assert not folder.exists()
+
+
 def test_stop_removes_everything_and_may_be_called_again() -> None:
     control_plane = ControlPlane()
     with control_plane as it:

@@ -34,6 +34,13 @@ def read_events(log: Path) -> list[dict[str, Any]]:
     return list(latest.values())
 
 
+def missing_after(log: Path, offset: int, text: str) -> str | None:
+    """None when `text` is in the log after `offset` bytes, else what is the matter."""
+    with log.open("rb") as lines:
+        lines.seek(offset)
+        return None if text.encode() in lines.read() else f"{text} is not in the audit log"
+
+
 def of_user(events: Iterable[dict[str, Any]], user: str) -> list[dict[str, Any]]:
     """The events of one user."""
     return [event for event in events if event["user"].get("username") == user]

@@ -91,8 +91,8 @@ class CertificateAuthority:
         for name in (user, *groups):
             if not 0 < len(name.encode()) <= _LONGEST_NAME:
                 raise ValueError(
-                    f"{name!r} can't be the name of a user or group in a certificate: 1 to {_LONGEST_NAME} bytes "
-                    "go; a service account can authenticate by a token instead"
+                    f"{name!r} can't name a user or group in a certificate: 1 to {_LONGEST_NAME} bytes go; "
+                    "a service account can authenticate by a token instead"
                 )
         return self._sign(user, groups, ExtendedKeyUsageOID.CLIENT_AUTH, [])
 

@@ -234,8 +234,9 @@ class ControlPlane:
         if self._running.running(API_SERVER):
             # What was written when this request is in the log includes all requests answered before it.
             marker = f"{_AUDIT_MARKER}{uuid.uuid4()}"
+            before = log.stat().st_size
             self._requests.send("GET", marker)
-            self._wait(lambda: None if marker.encode() in log.read_bytes() else "not there", "the audit log")
+            self._wait(lambda: audit_log.missing_after(log, before, marker), API_SERVER)
         events = audit_log.read_events(log)
         events = [event for event in events if not event["requestURI"].startswith(_AUDIT_MARKER)]
         return events if user is None else audit_log.of_user(events, user)
