@@ -33,9 +33,9 @@ def operator_rules(reconcilers: Iterable[ReconcilerClass]) -> list[Json]:
         if reconciler.finalizer is not None:
             _grant(grants, root, "patch")
         for owned in owned_kinds(reconciler):
-            _grant(grants, owned.child.resource, *_CACHE, *_APPLY)
-            if owned.removable:
-                _grant(grants, owned.child.resource, "delete")
+            # `delete` not only for `ctx.delete`: OwnerReferencesPermissionEnforcement asks for it of whoever
+            # changes the owner references of an object that exists, to put them right or to adopt it.
+            _grant(grants, owned.child.resource, *_CACHE, *_APPLY, "delete")
         if reconciler.owns:
             # OwnerReferencesPermissionEnforcement asks for it when children block their owner's deletion.
             _grant(grants, root, "update", subresource="finalizers")

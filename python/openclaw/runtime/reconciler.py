@@ -46,12 +46,10 @@ class Owns:
 
     Attributes:
         child: the kind.
-        removable: whether the reconciler deletes such children (`ctx.delete`), so that its role allows it.
         triggers: which changes of a child matter; by default any but those of other managers' bookkeeping.
     """
 
     child: Child
-    removable: bool = False
     triggers: Predicate = _ANY_CONTENT
 
 

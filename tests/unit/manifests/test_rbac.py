@@ -38,7 +38,7 @@ class Finalizing(Reconciler[Thing]):
 
 
 class Full(Reconciler[OpenClaw]):
-    owns: ClassVar = (Deployment, Service, Owns(Ingress, removable=True))
+    owns: ClassVar = (Deployment, Service, Owns(Ingress))
     indexes: ClassVar = (index(PULL_SECRETS),)
     watches: ClassVar = (Watch(Secret, index=PULL_SECRETS),)
     reads: ClassVar = (ResourceQuota, Secret)
@@ -72,8 +72,8 @@ def test_the_full_controller() -> None:
     assert granted(operator_rules([Full])) == {
         ("", "resourcequotas"): ["get"],
         ("", "secrets"): ["get", "list", "watch"],
-        ("", "services"): ["list", "watch", "create", "patch"],
-        ("apps", "deployments"): ["list", "watch", "create", "patch"],
+        ("", "services"): ["list", "watch", "create", "patch", "delete"],
+        ("apps", "deployments"): ["list", "watch", "create", "patch", "delete"],
         ("apps.openclaw.dev", "openclaws"): ["get", "list", "watch"],
         ("apps.openclaw.dev", "openclaws/finalizers"): ["update"],
         ("apps.openclaw.dev", "openclaws/status"): ["patch"],

@@ -23,7 +23,6 @@ from openclaw.runtime import (
     Applied,
     Context,
     ErrorClass,
-    Owns,
     Reconciler,
     Result,
     TerminalError,
@@ -41,7 +40,7 @@ class OpenClawReconciler(Reconciler[OpenClaw]):
     server's own words, and does not keep the other from being brought in line.
     """
 
-    owns: ClassVar = (Deployment, Service, Owns(Ingress, removable=True))
+    owns: ClassVar = (Deployment, Service, Ingress)
 
     async def reconcile(self, ctx: Context, obj: OpenClaw) -> Result:
         """Apply both components, then say how they are."""
