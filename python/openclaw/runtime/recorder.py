@@ -17,7 +17,7 @@ import orjson
 from openclaw.api.builtin import Event
 from openclaw.api.resource import CustomResource
 from openclaw.kube.client import Client
-from openclaw.kube.errors import KubeError, NotFound
+from openclaw.kube.errors import NotFound
 from openclaw.telemetry.logs import Log
 
 __all__ = ["EventRecorder", "EventType"]
@@ -30,19 +30,30 @@ EventType = Literal["Normal", "Warning"]
 _SERIES_SECONDS: Final = 600.0
 _BURST: Final = 25
 _REFILL_SECONDS: Final = 300.0
-_NOTE_LIMIT: Final = 1024
-_NAME_LIMIT: Final = 253
 _REMEMBERED: Final = 4096
+# Those of the API server, which counts bytes.
+_NOTE_LIMIT: Final = 1024
+_REASON_LIMIT: Final = 128
+_NAME_LIMIT: Final = 253
 
 
 @dataclass(slots=True)
 class _Series:
-    """An event that was sent: where it is, how often it happened, when it did last."""
+    """An event and how often it happened.
 
-    namespace: str
-    name: str
-    count: int
+    Attributes:
+        event: the body of the Event object, but for `series`.
+        last: when it happened last, by the recorder's clock; `last_time` the same for the API.
+        queued: somebody is about to tell the API server.
+        created: the API server has the object.
+    """
+
+    event: dict[str, Any]
     last: float
+    last_time: str
+    count: int = 1
+    queued: bool = False
+    created: bool = False
 
 
 @dataclass(slots=True)
@@ -54,9 +65,10 @@ class _Bucket:
 class EventRecorder:
     """Sends events from a bounded queue.
 
-    The same event of the same object within ten minutes becomes a series of one Event object; more than
-    25 different ones of an object in a row are dropped, then one in five minutes passes. What cannot be
-    sent is dropped with a log line: an event is a courtesy.
+    The same event of the same object within ten minutes becomes a series of one Event object. Of each object
+    25 events or repetitions in a row are sent, then one in five minutes; what is not sent is dropped, but
+    for repetitions, which count in the next one that is. What cannot be sent is dropped with a log line: an
+    event is a courtesy.
     """
 
     def __init__(
@@ -71,7 +83,7 @@ class EventRecorder:
         self._client = client
         self._controller = controller
         self._instance = (instance or os.environ.get("POD_NAME") or socket.gethostname())[:128]
-        self._queue: asyncio.Queue[tuple[dict[str, Any], tuple[str, ...]]] = asyncio.Queue(capacity)
+        self._queue: asyncio.Queue[_Series] = asyncio.Queue(capacity)
         self._clock = clock
         self._series: OrderedDict[tuple[str, ...], _Series] = OrderedDict()
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
@@ -81,30 +93,50 @@ class EventRecorder:
     def event(
         self, obj: CustomResource, type_: EventType, reason: str, note: str, *, action: str = "Reconcile"
     ) -> None:
-        """Queue an event about `obj`; returns at once."""
-        uid = obj.metadata.uid or ""
-        note = note if len(note) <= _NOTE_LIMIT else note[: _NOTE_LIMIT - 1] + "…"
+        """Queue an event about `obj`; returns at once. Texts longer than the API admits are cut."""
+        uid = obj.metadata.uid
+        reason, action = _cut(reason, _REASON_LIMIT), _cut(action, _REASON_LIMIT)
+        note = _cut(note, _NOTE_LIMIT)
         key = (uid, type_, reason, note, action)
-        if key not in self._series and not self._allowed(uid):
+        now, time_ = self._clock(), _micro_time(datetime.now(UTC))
+        series = self._series.get(key)
+        if series is not None and now - series.last < _SERIES_SECONDS:
+            series.count += 1
+            series.last, series.last_time = now, time_
+            self._series.move_to_end(key)
+            if not series.queued and self._allowed(uid, now):
+                self._enqueue(series)
+            return
+        if not self._allowed(uid, now):
             self.dropped += 1
             return
+        body = self._body(obj, type_=type_, reason=reason, note=note, action=action, time_=time_)
+        series = _Series(body, now, time_)
+        if self._enqueue(series):
+            self._series[key] = series
+            self._series.move_to_end(key)
+            while len(self._series) > _REMEMBERED:
+                self._series.popitem(last=False)
+
+    def _body(
+        self, obj: CustomResource, *, type_: EventType, reason: str, note: str, action: str, time_: str
+    ) -> dict[str, Any]:
         regarding = {
             "apiVersion": obj.resource.api_version,
             "kind": obj.resource.kind,
             "namespace": obj.metadata.namespace,
             "name": obj.metadata.name,
-            "uid": uid,
+            "uid": obj.metadata.uid,
             "resourceVersion": obj.metadata.resource_version,
         }
-        now = datetime.now(UTC)
-        event = {
+        return {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {
                 "name": _event_name(obj.metadata.name, self._stamp()),
                 "namespace": obj.metadata.namespace or "default",
             },
-            "eventTime": _micro_time(now),
+            "eventTime": time_,
             "reportingController": self._controller,
             "reportingInstance": self._instance,
             "action": action,
@@ -113,20 +145,25 @@ class EventRecorder:
             "type": type_,
             "regarding": {name: value for name, value in regarding.items() if value},
         }
+
+    def _enqueue(self, series: _Series) -> bool:
         try:
-            self._queue.put_nowait((event, key))
+            self._queue.put_nowait(series)
         except asyncio.QueueFull:
             self.dropped += 1
+            return False
+        series.queued = True
+        return True
 
     async def run(self) -> None:
         """Send what is queued until cancelled."""
         while True:
-            event, key = await self._queue.get()
+            series = await self._queue.get()
             try:
-                await self._send(event, key)
-            except KubeError as error:
+                await self._send(series)
+            except Exception as error:  # noqa: BLE001 - an event never takes the process down
                 self.dropped += 1
-                log.warning("an event could not be sent", reason=event["reason"], error=str(error))
+                log.warning("an event could not be sent", reason=series.event["reason"], error=str(error))
             finally:
                 self._queue.task_done()
 
@@ -138,43 +175,49 @@ class EventRecorder:
         except TimeoutError:
             log.warning("events were left unsent", events=self._queue.qsize())
 
-    async def _send(self, event: dict[str, Any], key: tuple[str, ...]) -> None:
-        now = self._clock()
-        series = self._series.get(key)
-        if series is not None and now - series.last < _SERIES_SECONDS:
-            series.count += 1
-            series.last = now
-            patch = {"series": {"count": series.count, "lastObservedTime": event["eventTime"]}}
+    async def _send(self, series: _Series) -> None:
+        series.queued = False
+        metadata = series.event["metadata"]
+        repeated = {"series": {"count": series.count, "lastObservedTime": series.last_time}}
+        if series.created:
             try:
-                await self._client.merge_patch(Event.resource, series.namespace, series.name, patch)
+                await self._client.merge_patch(
+                    Event.resource, metadata["namespace"], metadata["name"], repeated
+                )
             except NotFound:
-                del self._series[key]  # the server forgets events after an hour
+                series.created = False  # the server forgets events after an hour
             else:
                 return
-        metadata = event["metadata"]
-        await self._client.create(Event.resource, metadata["namespace"], orjson.dumps(event))
-        self._series[key] = _Series(metadata["namespace"], metadata["name"], 1, now)
-        while len(self._series) > _REMEMBERED:
-            self._series.popitem(last=False)
+        body = {**series.event, **repeated} if series.count > 1 else series.event
+        await self._client.create(Event.resource, metadata["namespace"], orjson.dumps(body))
+        series.created = True
 
     def _stamp(self) -> int:
         """Nanoseconds since 1970, never the same twice."""
         self._last_stamp = max(self._last_stamp + 1, time.time_ns())
         return self._last_stamp
 
-    def _allowed(self, uid: str) -> bool:
-        now = self._clock()
+    def _allowed(self, uid: str, now: float) -> bool:
         bucket = self._buckets.get(uid)
         if bucket is None:
             bucket = self._buckets[uid] = _Bucket(_BURST, now)
             while len(self._buckets) > _REMEMBERED:
                 self._buckets.popitem(last=False)
+        self._buckets.move_to_end(uid)
         bucket.tokens = min(_BURST, bucket.tokens + (now - bucket.at) / _REFILL_SECONDS)
         bucket.at = now
         if bucket.tokens < 1:
             return False
         bucket.tokens -= 1
         return True
+
+
+def _cut(text: str, limit: int) -> str:
+    """At most `limit` bytes of UTF-8, which surrogates have no place in."""
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= limit:
+        return encoded.decode()
+    return encoded[: limit - len("…".encode())].decode("utf-8", "ignore") + "…"
 
 
 def _micro_time(now: datetime) -> str:
