@@ -220,6 +220,7 @@ impl Diff {
     fn list_map(&mut self, wanted: &[Value], found: &[Value], owned: &Owned, keys: &[&str], place: Place) {
         let mut taken = vec![false; found.len()];
         let mut used = vec![false; owned.items.len()];
+        let mut missing = Vec::new();
         // Items that give all their keys choose first.
         let complete = |item: &&Value| keys.iter().all(|key| given(item, key).is_some());
         let (whole, partial): (Vec<&Value>, Vec<&Value>) = wanted.iter().partition(complete);
@@ -236,8 +237,16 @@ impl Diff {
                         && found.get(at).is_some_and(|candidate| fits(item, candidate, keys))
                 })
                 .collect();
-            // Among several, the one that is ours already.
-            matches.sort_by_key(|&at| found.get(at).and_then(ours).is_none());
+            // Among several, the one that is ours already, and of which we did not state the keys that the item omits.
+            let foreign = |at: usize| found.get(at).and_then(ours).is_none();
+            let stated = |at: usize| {
+                let entry = found.get(at).and_then(ours).and_then(|at| owned.items.get(at));
+                entry.is_some_and(|(_, owned)| {
+                    keys.iter()
+                        .any(|key| given(item, key).is_none() && owned.fields.contains_key(*key))
+                })
+            };
+            matches.sort_by_key(|&at| (foreign(at), stated(at)));
             let chosen = matches.first().and_then(|&at| Some((at, found.get(at)?)));
             self.trail.item(item, keys);
             if let Some((at, candidate)) = chosen {
@@ -252,17 +261,15 @@ impl Diff {
                 });
                 self.item(item, candidate, entry.map(|(_, owned)| owned), keys, place);
             } else {
+                missing.push(item);
                 self.report('+');
             }
             self.trail.leave();
         }
         for ((known, _), used) in owned.items.iter().zip(used) {
-            if !used
-                && !wanted
-                    .iter()
-                    .any(|item| fits(item, &Value::Object(known.clone()), keys))
-            {
-                self.trail.item(&Value::Object(known.clone()), keys);
+            let known = Value::Object(known.clone());
+            if !used && !missing.iter().any(|item| fits(item, &known, keys)) {
+                self.trail.item(&known, keys);
                 self.report('-');
                 self.trail.leave();
             }

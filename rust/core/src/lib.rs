@@ -17,6 +17,7 @@ mod live;
 mod mapping;
 mod names;
 mod path;
+mod plain;
 mod probe;
 mod prune;
 mod quantity;
