@@ -53,7 +53,7 @@ class _Story:
         await cluster.start_operator()
 
         screen.step(f"Applying the samples of {self.samples}")
-        for file in sorted(self.samples.glob("*.yaml"), key=lambda path: path.name != "namespace.yaml"):
+        for file in sorted(self.samples.glob("*.yaml")):
             screen.note(f"{file.name}: {', '.join(await cluster.apply_text(file.read_text()))}")
         await self.until("all samples are available", _all_settled)
         for claw in await cluster.claws():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -58,8 +58,16 @@ class Applier:
         self._unsettled: dict[_Place, tuple[bytes, bytes]] = {}
         self._deleted: dict[_Place, str] = {}
 
-    async def apply(self, root: CustomResource, kind: ResourceKind, intent: dict[str, Any]) -> Applied:
+    async def apply(
+        self, root: CustomResource, kind: ResourceKind, intent: dict[str, Any], exact: Sequence[str] = ()
+    ) -> Applied:
         """Make the live object hold `intent`, which becomes a child of `root`; sends nothing if it does.
+
+        Args:
+            root: the owner.
+            kind: the child's kind.
+            intent: the desired state.
+            exact: top-level maps, such as `data`, in which nothing but the intent may be.
 
         Raises:
             NotControlled: the name is taken by an object that is not ours.
@@ -75,18 +83,38 @@ class Applier:
         if stored is not None:
             paths = tuple(diff(body, stored, self._client.field_manager))
             live = _typed(kind, orjson.loads(stored))
-            if not paths:
+            foreign = _foreign_keys(live, intent, exact)
+            if not paths and not foreign:
                 return Applied(live, "unchanged")
             check_control(live, root, kind.kind, self._client.field_manager)
             if live["metadata"].get("deletionTimestamp"):
                 return Applied(live, "terminating", paths)
-            if self._is_settled((kind, namespace, name), body, live):
+            if foreign:
+                live = await self._remove(informer, live, foreign)
+                if not paths:
+                    return Applied(live, "updated", _removed_paths(foreign))
+                paths += _removed_paths(foreign)
+            elif self._is_settled((kind, namespace, name), body, live):
                 return Applied(live, "unchanged", paths)
         answer = await self._client.apply(kind, namespace or None, name, body)
         informer.put(answer)
         live = orjson.loads(answer)
         self._remember((kind, namespace, name), body, answer, live)
         return Applied(live, "updated" if stored is not None else "created", paths)
+
+    async def _remove(
+        self, informer: Informer, live: dict[str, Any], foreign: dict[str, list[str]]
+    ) -> dict[str, Any]:
+        """Take away what others put into maps that are wholly ours; server-side apply cannot."""
+        metadata = live["metadata"]
+        patch: dict[str, Any] = {section: dict.fromkeys(keys) for section, keys in foreign.items()}
+        patch["metadata"] = {"uid": metadata["uid"]}
+        answer = await self._client.merge_patch(
+            informer.kind, metadata.get("namespace"), metadata["name"], patch
+        )
+        informer.put(answer)
+        after: dict[str, Any] = orjson.loads(answer)
+        return after
 
     async def delete(self, root: CustomResource, kind: ResourceKind, namespace: str, name: str) -> bool:
         """Delete a child of `root`; False when there is none.
@@ -143,6 +171,19 @@ class Applier:
     def _is_settled(self, place: _Place, body: bytes, live: dict[str, Any]) -> bool:
         known = self._unsettled.get(place)
         return known is not None and known == (_digest(body), _content(live))
+
+
+def _foreign_keys(live: dict[str, Any], intent: dict[str, Any], exact: Sequence[str]) -> dict[str, list[str]]:
+    """The keys in the `exact` maps of `live` that `intent` does not have."""
+    found = {
+        section: sorted((live.get(section) or {}).keys() - (intent.get(section) or {}).keys())
+        for section in exact
+    }
+    return {section: keys for section, keys in found.items() if keys}
+
+
+def _removed_paths(foreign: dict[str, list[str]]) -> tuple[str, ...]:
+    return tuple(f"- {section}.{key}" for section, keys in foreign.items() for key in keys)
 
 
 def _typed(kind: ResourceKind, raw: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import orjson
@@ -61,21 +61,28 @@ class Context:
         self.changes: list[str] = []
         self.log = log
 
-    async def apply(self, desired: K) -> K:
+    async def apply(self, desired: K, *, exact: Sequence[str] = ()) -> K:
         """Make a child hold what `desired` states, by server-side apply, and return it as it is now.
 
         The child gets an owner reference to the root, and the root's namespace where it has none. Fields
         that `desired` does not state are left to whoever sets them; fields that an earlier intent stated
         and this one does not are removed. Nothing is sent when there is nothing to change.
 
+        Args:
+            desired: the intent.
+            exact: top-level maps, such as `data` of a ConfigMap, that are wholly ours: what others put into
+                them is removed.
+
         Raises:
             NotControlled: an object of that name exists and is not ours.
             KubeError: the write failed.
         """
-        applied = await self.apply_with_outcome(desired)
+        applied = await self.apply_with_outcome(desired, exact=exact)
         return _from_dict(type(desired), applied.live)
 
-    async def apply_with_outcome(self, desired: Unstructured | CustomResource) -> Applied:
+    async def apply_with_outcome(
+        self, desired: Unstructured | CustomResource, *, exact: Sequence[str] = ()
+    ) -> Applied:
         """As `apply`, but tells what was done and why.
 
         Raises:
@@ -88,7 +95,7 @@ class Context:
         metadata = intent.get("metadata", {})
         intent = {**intent, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {})}}}
         intent.pop("status", None)
-        applied = await self._applier.apply(self._root, kind, intent)
+        applied = await self._applier.apply(self._root, kind, intent, exact)
         if applied.outcome in {"created", "updated"}:
             where = f"{kind.kind} {intent['metadata'].get('namespace', '')}/{intent['metadata']['name']}"
             self.changes.append(f"{applied.outcome} {where}")
