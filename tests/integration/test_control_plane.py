@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 from contextlib import aclosing
@@ -23,6 +24,7 @@ from openclaw.testing import (
     Outcome,
     PodBehaviour,
     find_binary,
+    places,
 )
 from openclaw.testing.watchdog import Identity, State
 
@@ -329,6 +331,18 @@ async def test_a_paused_api_server_answers_nothing_until_it_is_resumed() -> None
             await client.transport.request("GET", "/api/v1/namespaces", timeout=0.3)
         it.resume("kube-apiserver")
         assert await client.list("Namespace")
+
+
+@pytest.mark.parametrize("taken", [1, 2])
+def test_ports_that_were_taken_meanwhile_are_given_up(monkeypatch: pytest.MonkeyPatch, taken: int) -> None:
+    choose = places.free_ports
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        choices = [choose(5), choose(5)]
+        choices[0][taken] = somebody.getsockname()[1]
+        monkeypatch.setattr(places, "free_ports", lambda _: choices.pop(0))
+        with ControlPlane() as it:
+            assert not choices
+            assert it._requests.healthy("/readyz") is None
 
 
 async def test_a_start_that_is_cancelled_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,8 +27,9 @@ from openclaw.kube.errors import (
 )
 from openclaw.kube.paths import collection_path, object_path
 from openclaw.kube.transport import Response, Transport
-from openclaw.testing.discovery import Discovery, Kind, kinds_of
+from openclaw.testing.discovery import Discovery, Kind, kind_name, kinds_of
 from openclaw.testing.errors import ConditionTimeoutError
+from openclaw.testing.objects import describe, key, same, selectors
 
 Object = dict[str, Any]
 Objects = list[Object]
@@ -36,7 +37,6 @@ Events = list[tuple[str, Object]]
 Notes = list[str]
 
 _RETRY: Final = 0.1  # seconds between attempts to reach a server that is away
-_SHOWN: Final = 2000  # characters of the last state that the message of a timeout shows
 _WATCH_SECONDS: Final = 300
 _IN_PASSING: Final = (Unreachable, ResourceExpired, ServiceUnavailable, TooManyRequests, NotFound)
 
@@ -179,7 +179,7 @@ class Client:
     ) -> Objects:
         """The objects of one namespace, or (None) of all; each with its apiVersion and kind."""
         resource = await self._discovery.find(kind)
-        items, _ = await self._list(resource, namespace, _selectors(label_selector, field_selector))
+        items, _ = await self._list(resource, namespace, selectors(label_selector, field_selector))
         return items
 
     async def follow(
@@ -196,7 +196,7 @@ class Client:
         lists again: what is there comes as ADDED once more, what has gone as DELETED. Close it (`aclosing`).
         """
         resource = await self._discovery.find(kind)
-        query = _selectors(label_selector, field_selector)
+        query = selectors(label_selector, field_selector)
         async with aclosing(self._follow(resource, namespace, query, [])) as following:
             async for events, _ in following:
                 yield events
@@ -210,7 +210,7 @@ class Client:
         knows `resource_version`. Close it (`aclosing`).
         """
         resource = await self._discovery.find(kind)
-        query = {**_selectors(label_selector, ""), "resourceVersion": resource_version}
+        query = {**selectors(label_selector, ""), "resourceVersion": resource_version}
         async with aclosing(self._events(resource, namespace, query)) as batches:
             async for events in batches:
                 for event in events:
@@ -262,7 +262,7 @@ class Client:
         """Wait until `condition` of the list of all objects is true, as `wait_for` does; returns it."""
         text = f"the list of {kind_name(kind)} in {namespace or 'all namespaces'} is not as waited for"
         return await self._wait(
-            kind, namespace, _selectors(label_selector, ""), condition, text, timeout=timeout
+            kind, namespace, selectors(label_selector, ""), condition, text, timeout=timeout
         )
 
     @asynccontextmanager
@@ -344,16 +344,16 @@ class Client:
         while True:
             try:
                 items, version = await self._list(resource, namespace, query)
-                before, known = known, {_key(item): item for item in items}
-                gone = [("DELETED", item) for key, item in before.items() if not _same(item, known.get(key))]
+                before, known = known, {key(item): item for item in items}
+                gone = [("DELETED", item) for key, item in before.items() if not same(item, known.get(key))]
                 yield [*gone, *(("ADDED", item) for item in items)], list(known.values())
                 since = {**query, "resourceVersion": version}
                 async with aclosing(self._events(resource, namespace, since)) as batches:
                     async for events in batches:
                         for kind, item in events:
-                            known.pop(_key(item), None)
+                            known.pop(key(item), None)
                             if kind != "DELETED":
-                                known[_key(item)] = item
+                                known[key(item)] = item
                         yield events, list(known.values())
             except _IN_PASSING as error:
                 notes[:] = [str(error)]
@@ -384,36 +384,4 @@ class Client:
                         note.append(f"the condition raised {error!r}")
         except TimeoutError:
             pass
-        raise ConditionTimeoutError(f"{text} within {timeout:g} s; {_describe(last, note)}")
-
-
-def kind_name(kind: Kind) -> str:
-    """How a kind is called in messages."""
-    if isinstance(kind, str):
-        return kind
-    return kind.kind if isinstance(kind, ResourceKind) else kind.resource.kind
-
-
-def _selectors(label_selector: str, field_selector: str) -> dict[str, str]:
-    given = {"labelSelector": label_selector, "fieldSelector": field_selector}
-    return {name: selector for name, selector in given.items() if selector}
-
-
-def _same(item: Object, other: Object | None) -> bool:
-    return other is not None and item["metadata"]["uid"] == other["metadata"]["uid"]
-
-
-def _key(item: Object) -> tuple[str, str]:
-    return item["metadata"].get("namespace", ""), item["metadata"]["name"]
-
-
-def _describe(objects: Objects | None, note: Notes) -> str:
-    trouble = f" ({note[0]})" if note else ""
-    if objects is None:
-        return f"it could not be read{trouble}"
-    if not objects:
-        return f"it does not exist{trouble}"
-    shown = [{**item, "metadata": {**item["metadata"], "managedFields": None}} for item in objects]
-    text = orjson.dumps(shown[0] if len(shown) == 1 else shown).decode()
-    cut = f"{text[:_SHOWN]} … ({len(text)} characters)" if len(text) > _SHOWN else text
-    return f"last seen{trouble}: {cut}"
+        raise ConditionTimeoutError(f"{text} within {timeout:g} s; {describe(last, note)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +91,14 @@ class Files:
     def etcd_data(self) -> Path:
         """The data of etcd."""
         return self.folder / "etcd"
+
+
+def environment() -> dict[str, str]:
+    """What the components see of ours: no proxy, no kubeconfig, nothing that changes what they do."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "GOGC": "200"}
+    with contextlib.suppress(RuntimeError):
+        environment["HOME"] = str(Path.home())
+    return environment
 
 
 def etcd(binary: Path, files: Files, client_port: int, peer_port: int) -> list[str | Path]:

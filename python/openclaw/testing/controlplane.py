@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import http.client
 import os
 import shutil
@@ -274,7 +273,7 @@ class ControlPlane:
             command = components.etcd(
                 binaries[ETCD], Files(self.folder), self._ports[ETCD], self._ports["etcd-peer"]
             )
-            self._running.start(ETCD, command, _environment())
+            self._running.start(ETCD, command, components.environment())
             # At once: it waits for etcd by itself.
             self._launch_api_server(binaries[API_SERVER])
             try:
@@ -300,7 +299,7 @@ class ControlPlane:
             admission_plugins=self._admission_plugins,
             extra=self._extra[API_SERVER],
         )
-        self._running.start(API_SERVER, command, _environment())
+        self._running.start(API_SERVER, command, components.environment())
         self._admin = self._known.requests(self._ports[API_SERVER])
 
     def _await_api_server(self) -> None:
@@ -333,7 +332,7 @@ class ControlPlane:
                     port=self._ports[name],
                     extra=self._extra[name],
                 )
-                self._running.start(name, arguments, _environment())
+                self._running.start(name, arguments, components.environment())
         if self._wanted[NODE]:
             self._start_node()
         if self._wanted[CONTROLLER_MANAGER]:
@@ -403,11 +402,3 @@ class ControlPlane:
         if self._processes is None or self._admin is None:
             raise ControlPlaneError(_NOT_RUNNING)
         return self._admin
-
-
-def _environment() -> dict[str, str]:
-    """What the components see of ours: no proxy, no kubeconfig, nothing that changes what they do."""
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "GOGC": "200"}
-    with contextlib.suppress(RuntimeError):
-        environment["HOME"] = str(Path.home())
-    return environment

@@ -114,6 +114,13 @@ def kinds_of(crd: dict[str, Any]) -> list[ResourceKind]:
     return [ResourceKind(spec["group"], it["name"], *names) for it in spec["versions"] if it["served"]]
 
 
+def kind_name(kind: Kind) -> str:
+    """How a kind is called in messages."""
+    if isinstance(kind, str):
+        return kind
+    return kind.kind if isinstance(kind, ResourceKind) else kind.resource.kind
+
+
 def _match(kinds: Iterable[ResourceKind], name: str, group: str) -> ResourceKind | None:
     wanted = name.lower()
     for kind in kinds:

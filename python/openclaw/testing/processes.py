@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from typing import Final
 
 from openclaw.testing import watchdog
 from openclaw.testing.errors import ControlPlaneError
-from openclaw.testing.watchdog import FOLDER_VARIABLE, Identity, State
+from openclaw.testing.watchdog import FOLDER_VARIABLE, Identity, State, marker
 
 _UNOWNED_AFTER: Final = 60.0  # seconds until a folder without a state file counts as left over
 _TAIL_BYTES: Final = 64 * 1024
@@ -47,8 +48,7 @@ class Processes:
                     f"{folder} is in use by process {before.owner.pid}; stop that one first"
                 )
             before.keep_folder = True
-            before.write(folder)
-            watchdog.clean_up(folder)
+            watchdog.clean_up(folder, before)
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._state = State(owner, keep_folder, {})
         self._state.write(folder)
@@ -72,7 +72,7 @@ class Processes:
                 child = subprocess.Popen(
                     [str(word) for word in command],
                     cwd=self.folder,
-                    env={**environment, FOLDER_VARIABLE: str(self.folder)},
+                    env={**environment, FOLDER_VARIABLE: marker(self.folder, self._state.owner)},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -158,13 +158,18 @@ def remove_leftovers(base: Path) -> list[Path]:
     for folder in sorted(base.iterdir()) if base.exists() else []:
         state = State.read(folder)
         if state is not None:
-            abandoned = not state.owner.alive()
-        else:
-            # It may have been made an instant ago by a process that is about to write its state.
-            abandoned = False
-            with contextlib.suppress(FileNotFoundError):
-                abandoned = time.time() - folder.stat().st_mtime > _UNOWNED_AFTER
-        if abandoned:
-            watchdog.clean_up(folder)
+            if not state.owner.alive():
+                watchdog.clean_up(folder, state)
+                cleaned.append(folder)
+        # One made an instant ago may belong to a process that is about to write its state.
+        elif time.time() - _changed(folder) > _UNOWNED_AFTER:
+            shutil.rmtree(folder, ignore_errors=True)
             cleaned.append(folder)
     return cleaned
+
+
+def _changed(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except FileNotFoundError:  # Somebody else has just cleaned it.
+        return time.time()

@@ -21,7 +21,7 @@ from typing import Final
 
 STATE_FILE: Final = "processes.json"
 FOLDER_VARIABLE: Final = "OPENCLAW_PROCESS_FOLDER"
-"""An environment variable of each child that holds its folder."""
+"""An environment variable of each child that tells its folder and owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,30 +93,37 @@ class State:
         part.replace(folder / STATE_FILE)
 
 
-def clean_up(folder: Path) -> None:
-    """End every process of this folder, then remove it (or only its state file, when it is to be kept)."""
-    state = State.read(folder)
-    for identity in [*(state.processes.values() if state else ()), *_marked(folder)]:
+def clean_up(folder: Path, state: State) -> None:
+    """End the processes of this state's owner, then remove the folder (or only its state file, if it stays).
+
+    Another owner that has taken the folder over meanwhile is left alone.
+    """
+    for identity in [*state.processes.values(), *_marked(marker(folder, state.owner))]:
         identity.kill()
         while identity.alive():  # It dies as soon as the kernel comes to it.
             time.sleep(0.01)
-    if state is not None and state.keep_folder:
+    now = State.read(folder)
+    if now is None or now.owner != state.owner:
+        return
+    if state.keep_folder:
         (folder / STATE_FILE).unlink(missing_ok=True)
     else:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _marked(folder: Path) -> list[Identity]:
-    """Processes started for this folder by their environment.
+def marker(folder: Path, owner: Identity) -> str:
+    """The value of `FOLDER_VARIABLE` in the environment of each child."""
+    return f"{folder}:{owner.pid}:{owner.started}"
 
-    The parent may have died between starting a child and recording it.
-    """
-    marker = f"{FOLDER_VARIABLE}={folder}".encode()
+
+def _marked(value: str) -> list[Identity]:
+    """Processes by their environment: the parent may have died between starting a child and recording it."""
+    entry = f"{FOLDER_VARIABLE}={value}".encode()
     found = []
-    for entry in Path("/proc").glob("[0-9]*/environ"):
+    for environment in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
-            if marker in entry.read_bytes().split(b"\0"):
-                found.append(Identity.of(int(entry.parent.name)))
+            if entry in environment.read_bytes().split(b"\0"):
+                found.append(Identity.of(int(environment.parent.name)))
     return [identity for identity in found if identity is not None]
 
 
@@ -131,7 +138,15 @@ def _wait_for_end(owner: Identity) -> None:
         time.sleep(1)
 
 
+def main() -> None:
+    """Wait for the end of the owner that the arguments name, then clean up what it left."""
+    owner = Identity(int(sys.argv[1]), sys.argv[2])
+    folder = Path(sys.argv[3])
+    _wait_for_end(owner)
+    state = State.read(folder)
+    if state is not None and state.owner == owner:
+        clean_up(folder, state)
+
+
 if __name__ == "__main__":
-    watched = Identity(int(sys.argv[1]), sys.argv[2])
-    _wait_for_end(watched)
-    clean_up(Path(sys.argv[3]))
+    main()

@@ -122,6 +122,19 @@ def test_a_pid_that_was_given_to_another_process_is_left_alone(
     assert sleeper.poll() is None
 
 
+def test_a_folder_that_was_taken_over_is_left_to_its_new_owner(folder: Path) -> None:
+    old = State(Identity(os.getpid(), "1"), keep_folder=False, processes={})
+    old.write(folder)
+    processes = Processes(folder, keep_folder=True)
+    try:
+        processes.start("one", ["sleep", "1000"], os.environ)
+        watchdog.clean_up(folder, old)
+        assert processes.running("one")
+        assert State.read(folder) is not None
+    finally:
+        processes.stop()
+
+
 def test_a_new_folder_without_a_state_is_left_to_its_maker(folder: Path) -> None:
     assert remove_leftovers(folder.parent) == []
     os.utime(folder, (0, 0))
