@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from typing import Final
 
 from openclaw.kube.errors import (
@@ -18,6 +19,8 @@ from openclaw.kube.errors import (
 __all__ = ["ErrorClass", "NotControlled", "Retry", "TerminalError", "classify", "reason_of"]
 
 NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
+# A webhook may put anything in its refusal; conditions admit such words only, events 128 bytes.
+_REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,126}[A-Za-z0-9_])?")
 
 
 class ErrorClass(enum.Enum):
@@ -56,9 +59,16 @@ class NotControlled(TerminalError):
 
 
 class Retry(Exception):
-    """Raised by a reconciler: not now; run again after `after` seconds, without counting a failure."""
+    """Raised by a reconciler: not now; run again after `after` seconds, without counting a failure.
+
+    Raises:
+        ValueError: `after` is not above 0, which would be a run without end.
+    """
 
     def __init__(self, message: str, *, after: float) -> None:
+        if not after > 0:
+            msg = f"Retry(after={after}): the delay must be above 0 seconds"
+            raise ValueError(msg)
         super().__init__(message)
         self.after = after
 
@@ -80,10 +90,11 @@ def classify(error: BaseException) -> ErrorClass:
 
 def reason_of(error: BaseException) -> str:
     """A CamelCase word for an error, fit for a condition or an event."""
-    if isinstance(error, TerminalError):
-        return error.reason
-    if isinstance(error, KubeError):
-        return str(getattr(error, "reason", "") or type(error).__name__)
+    if isinstance(error, TerminalError | KubeError):
+        reason = str(getattr(error, "reason", ""))
+        if _REASON.fullmatch(reason):
+            return reason
+        return "Failed" if isinstance(error, TerminalError) else type(error).__name__
     if isinstance(error, TimeoutError):
         return "DeadlineExceeded"
     return "ReconcileError"
