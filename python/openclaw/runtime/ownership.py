@@ -27,10 +27,23 @@ def owner_reference(root: CustomResource) -> dict[str, Any]:
 
 
 def adopt(child: dict[str, Any], root: CustomResource) -> None:
-    """Put owner reference, slot label and (where it has none) the root's namespace into `child`."""
+    """Put owner reference, slot label and (where it has none) the root's namespace into `child`.
+
+    Raises:
+        ValueError: root and child are in different namespaces. An owner reference cannot say so: the
+            garbage collector would look for the owner beside the child and delete the child.
+    """
     metadata = child.setdefault("metadata", {})
-    if root.metadata.namespace and not metadata.get("namespace"):
-        metadata["namespace"] = root.metadata.namespace
+    home = root.metadata.namespace
+    if home:
+        metadata["namespace"] = metadata.get("namespace") or home
+    if home and metadata["namespace"] != home:
+        where = f"{metadata['namespace']}/{metadata.get('name', '')}"
+        msg = (
+            f"{child.get('kind', 'child')} {where} is of another namespace than its owner "
+            f"{root.kind} {home}/{root.name}; leave its namespace out, or put it into {home}"
+        )
+        raise ValueError(msg)
     metadata["ownerReferences"] = [owner_reference(root)]
     labels = metadata.setdefault("labels", {})
     labels[SLOT_LABEL] = str(slot(root.metadata.uid or ""))
