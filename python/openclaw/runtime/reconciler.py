@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from openclaw.api.kinds import ResourceKind
 from openclaw.api.resource import CustomResource
@@ -20,6 +22,9 @@ __all__ = ["Child", "Index", "Owns", "Reconciler", "Watch", "index"]
 R = TypeVar("R", bound=CustomResource)
 Child = type[Unstructured] | type[CustomResource]
 _ANY_CONTENT = ContentChanged()
+_QUALIFIED = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +111,23 @@ class Reconciler(Generic[R]):
         for base in getattr(cls, "__orig_bases__", ()):
             origin = get_origin(base)
             if isinstance(origin, type) and issubclass(origin, Reconciler):
-                (argument,) = get_args(base)
-                if isinstance(argument, type) and issubclass(argument, CustomResource):
-                    cls.root = argument
+                for argument in get_args(base):
+                    if isinstance(argument, type) and issubclass(argument, CustomResource):
+                        cls.root = argument
         if hasattr(cls, "root"):
             cls.name = cls.__dict__.get("name") or cls.root.resource.plural
             _check(cls)
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Refuse a class of which nobody knows what it reconciles.
+
+        Raises:
+            TypeError: no root kind was named.
+        """
+        if not hasattr(cls, "root"):
+            msg = f"{cls.__name__}: name the root kind: class {cls.__name__}(Reconciler[YourKind])"
+            raise TypeError(msg)
+        return super().__new__(cls)
 
     async def reconcile(self, ctx: Context, obj: R) -> Result:  # noqa: ARG002 - the contract
         """Bring the world in line with `obj`, and say in `obj.status` how far it is.
@@ -138,27 +154,52 @@ def _check(cls: type[Reconciler[Any]]) -> None:
     Raises:
         TypeError: names the class, the attribute, and what to do.
     """
-    names = {item.name for item in cls.indexes}
-    seen: dict[ResourceKind, str] = {}
+    if not inspect.iscoroutinefunction(cls.reconcile) or not inspect.iscoroutinefunction(cls.finalize):
+        msg = (
+            f"{cls.__name__}: reconcile and finalize must be coroutines: async def reconcile(self, ctx, obj)"
+        )
+        raise TypeError(msg)
+    paths: dict[str, str] = {}
+    for item in cls.indexes:
+        if paths.setdefault(item.name, item.path) != item.path:
+            msg = f"{cls.__name__}.indexes: {item.name!r} names both {paths[item.name]!r} and {item.path!r}"
+            raise TypeError(msg)
+    seen: set[ResourceKind] = set()
     for owned in owned_kinds(cls):
         _check_kind(cls, "owns", owned.child)
         if owned.child.resource in seen:
             msg = f"{cls.__name__}.owns: {owned.child.resource.kind} is listed twice"
             raise TypeError(msg)
-        seen[owned.child.resource] = "owns"
+        seen.add(owned.child.resource)
     for watch in cls.watches:
         _check_kind(cls, "watches", watch.target)
-        if watch.index not in names:
-            known = ", ".join(sorted(names)) or "none"
+        if watch.index not in paths:
+            known = ", ".join(sorted(paths)) or "none"
             kind = watch.target.resource.kind
             msg = f"{cls.__name__}.watches: {kind} names the index {watch.index!r}; declared are: {known}"
             raise TypeError(msg)
-    if cls.finalizer is not None and "/" not in cls.finalizer:
-        better = f"example.com/{cls.finalizer}"
-        msg = f"{cls.__name__}.finalizer: {cls.finalizer!r} must be qualified, like {better!r}"
+    for read in cls.reads:
+        _check_kind(cls, "reads", read)
+    _check_values(cls)
+
+
+def _check_values(cls: type[Reconciler[Any]]) -> None:
+    triggers: object = cls.triggers
+    if not isinstance(triggers, Predicate):
+        msg = (
+            f"{cls.__name__}.triggers: {cls.triggers!r} is no predicate; give one such as GenerationChanged()"
+        )
+        raise TypeError(msg)
+    if cls.finalizer is not None and not _QUALIFIED.fullmatch(cls.finalizer):
+        msg = (
+            f"{cls.__name__}.finalizer: {cls.finalizer!r} must be a qualified name like 'example.com/cleanup'"
+        )
         raise TypeError(msg)
     if cls.concurrency < 1:
         msg = f"{cls.__name__}.concurrency: {cls.concurrency} must be at least 1"
+        raise TypeError(msg)
+    if not cls.deadline > 0:
+        msg = f"{cls.__name__}.deadline: {cls.deadline} must be above 0 seconds"
         raise TypeError(msg)
 
 
