@@ -113,14 +113,14 @@ class LabelChanged(Predicate):
     """A label changed: that of `key`, or any."""
 
     def __init__(self, key: str | None = None) -> None:
-        super().__init__({"label": key} if key else {"labels": {}})
+        super().__init__({"labels": {}} if key is None else {"label": key})
 
 
 class AnnotationChanged(Predicate):
     """An annotation changed: that of `key`, or any."""
 
     def __init__(self, key: str | None = None) -> None:
-        super().__init__({"annotation": key} if key else {"annotations": {}})
+        super().__init__({"annotations": {}} if key is None else {"annotation": key})
 
 
 class FinalizersChanged(Predicate):
