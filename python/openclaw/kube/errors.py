@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _MESSAGE_LIMIT = 2048
+_TYPED_PATCH = "failed to create typed patch object"
 
 
 class KubeError(Exception):
@@ -187,6 +188,10 @@ def status_error(status: dict[str, Any], *, request: str = "", retry_after: floa
     code = status.get("code")
     code = code if isinstance(code, int) else 500
     reason = str(status.get("reason") or "")
+    message = str(status.get("message") or "")
+    if not reason and _TYPED_PATCH in message:
+        # A server-side apply with a value of the wrong type: the server calls that an error of its own.
+        reason = "Invalid"
     details = status.get("details")
     details = details if isinstance(details, dict) else {}
     if retry_after is None and isinstance(details.get("retryAfterSeconds"), int):
@@ -194,7 +199,7 @@ def status_error(status: dict[str, Any], *, request: str = "", retry_after: floa
     return _class_of(code, reason)(
         code,
         reason,
-        str(status.get("message") or ""),
+        message,
         request=request,
         details=details,
         retry_after=retry_after,
