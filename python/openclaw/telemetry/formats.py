@@ -32,7 +32,8 @@ _STANDARD = frozenset(
 )
 _COLOURS = {10: "\033[2m", 20: "\033[32m", 30: "\033[33m", 40: "\033[31m", 50: "\033[1;31m"}
 _SHORT = {"WARNING": "WARN", "CRITICAL": "FATAL"}
-_ENVELOPE = frozenset({"time", "level", "logger", "message", "error", "stacktrace"})
+_ENVELOPE = frozenset({"time", "level", "logger", "message"})
+_OF_AN_EXCEPTION = frozenset({"error", "stacktrace"})
 
 
 class _Formatter(logging.Formatter):
@@ -42,11 +43,11 @@ class _Formatter(logging.Formatter):
         """The context's fields and the record's own, without secrets.
 
         A field of the record's own that would hide one of the context's, or a key of the envelope, is
-        prefixed with `field.`: which object a line is about must not change.
+        prefixed with `field.`: which object a line is about must not change. `error` and `stacktrace` are
+        such keys of a record with an exception only.
         """
-        context = {
-            f"field.{key}" if key in _ENVELOPE else key: value for key, value in current_fields().items()
-        }
+        taken = _ENVELOPE | _OF_AN_EXCEPTION if record.exc_info or record.stack_info else _ENVELOPE
+        context = {f"field.{key}" if key in taken else key: value for key, value in current_fields().items()}
         given = {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
         # Where `Log` puts its keyword arguments.
         nested = given.pop("fields", None)
@@ -56,7 +57,7 @@ class _Formatter(logging.Formatter):
             given["fields"] = nested
         own = {}
         for key, value in given.items():
-            if key in _ENVELOPE or (key in context and context[key] != value):
+            if key in taken or (key in context and context[key] != value):
                 own[f"field.{key}"] = redact_value(value, key)
             elif key not in context:
                 own[key] = redact_value(value, key)
