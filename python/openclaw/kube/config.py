@@ -28,6 +28,7 @@ class Access:
         tls: material from which `ssl_context` is made; equal material means the context can stay.
         namespace: the namespace of the context or of the pod, "default" where there is none.
         proxy: URL of a proxy, or None.
+        origin: where this was read, for messages.
     """
 
     server: str
@@ -36,15 +37,28 @@ class Access:
     tls_server_name: str | None
     namespace: str
     proxy: str | None = None
+    origin: str = "configuration"
 
     def ssl_context(self) -> ssl.SSLContext | None:
-        """A context for this access, or None for plain HTTP."""
+        """A context for this access, or None for plain HTTP.
+
+        Raises:
+            ConfigError: a certificate or key cannot be read, or is none.
+        """
         if not self.server.startswith("https:"):
             return None
         ca_file, cert_file, key_file, verify = self.tls
-        context = ssl.create_default_context(cafile=ca_file)
+        try:
+            context = ssl.create_default_context(cafile=ca_file)
+        except OSError as error:  # ssl.SSLError is one
+            msg = f"{self.origin}: the certificate authority of {self.server} cannot be used: {error}"
+            raise ConfigError(msg) from error
         if cert_file:
-            context.load_cert_chain(cert_file, key_file)
+            try:
+                context.load_cert_chain(cert_file, key_file)
+            except OSError as error:
+                msg = f"{self.origin}: the client certificate for {self.server} cannot be used: {error}"
+                raise ConfigError(msg) from error
         if not verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -106,7 +120,7 @@ class ConfigSource:
             what = str(error) or type(error).__name__
             msg = f"kubeconfig {paths!r}: {what}"
             raise ConfigError(msg) from error
-        return _access(configuration, str(namespace or "default"))
+        return _access(configuration, str(namespace or "default"), f"kubeconfig {paths!r}")
 
     def _from_pod(self) -> Access:
         config = load_config_module()
@@ -118,14 +132,14 @@ class ConfigSource:
             raise ConfigError(msg) from error
         namespace_file = SERVICE_ACCOUNT / "namespace"
         namespace = namespace_file.read_text().strip() if namespace_file.exists() else "default"
-        return _access(configuration, namespace)
+        return _access(configuration, namespace, "in-cluster configuration")
 
 
 def _is_file(path: str) -> bool:
     return Path(path).expanduser().is_file()
 
 
-def _access(configuration: Any, namespace: str) -> Access:
+def _access(configuration: Any, namespace: str, origin: str) -> Access:
     token = configuration.api_key.get("BearerToken")
     return Access(
         server=configuration.host.rstrip("/"),
@@ -139,4 +153,5 @@ def _access(configuration: Any, namespace: str) -> Access:
         tls_server_name=configuration.tls_server_name,
         namespace=namespace,
         proxy=configuration.proxy,
+        origin=origin,
     )

@@ -20,10 +20,13 @@ from urllib.parse import urlencode, urlsplit
 import aiohttp
 from yarl import URL
 
-from openclaw.kube.config import Access, ConfigSource
+from openclaw.kube.config import Access, ConfigError, ConfigSource
 from openclaw.kube.errors import Unauthorized, Unreachable, error_from_status
+from openclaw.telemetry.logs import Log
 
 __all__ = ["Response", "Transport"]
+
+log = Log(__name__)
 
 Observer = Callable[[str, str, str], None]
 """Called after each request with the code ("<error>" where none came), the method and the host."""
@@ -131,15 +134,17 @@ class Transport:
 
     async def _apply(self, access: Access) -> None:
         """Take `access`; a new session only for another server or TLS material, so that watches stay open."""
-        before, self._access, self._checked = self._access, access, time.monotonic()
+        before = self._access
         same = before is not None and (before.tls, before.server, before.proxy) == (
             access.tls,
             access.server,
             access.proxy,
         )
         if same and self._session is not None:
+            self._access, self._checked = access, time.monotonic()
             return
         context = await asyncio.to_thread(access.ssl_context)
+        self._access, self._checked = access, time.monotonic()
         self._base = access.server
         self._host = urlsplit(access.server).netloc
         self._tls_server_name = access.tls_server_name
@@ -160,13 +165,22 @@ class Transport:
             skip_auto_headers={"Content-Type"},
         )
 
+    async def _reload(self) -> None:
+        """Read the configuration again; while that fails, what is known goes on being used."""
+        try:
+            await self._apply(await self._source.load())
+        except ConfigError as error:
+            # A file may be read just as it is being replaced.
+            self._checked = time.monotonic()
+            log.warning("the configuration could not be read again", error=str(error))
+
     async def _headers(self, content_type: str | None, *, refresh: bool = False) -> dict[str, str]:
         if self._session is None:
             await self.open()
         if refresh or time.monotonic() - self._checked > _TOKEN_CHECK_SECONDS:
             async with self._opening:
                 if refresh or time.monotonic() - self._checked > _TOKEN_CHECK_SECONDS:
-                    await self._apply(await self._source.load())
+                    await self._reload()
         headers: dict[str, str] = {}
         if self._access is not None and self._access.authorization:
             headers["Authorization"] = self._access.authorization
