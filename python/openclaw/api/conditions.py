@@ -106,9 +106,10 @@ class Conditions:
     conditions.
     """
 
-    __slots__ = ("_conditions",)
+    __slots__ = ("_conditions", "_generation")
 
     def __init__(self, conditions: Iterable[Condition] = ()) -> None:
+        self._generation: int | None = None
         self._conditions: dict[str, Condition] = {condition.type: condition for condition in conditions}
 
     def set(self, condition: Condition, *, now: datetime | None = None) -> bool:
@@ -120,17 +121,37 @@ class Conditions:
         Raises:
             ValueError: type or reason is not in the form that the API admits.
         """
-        _check(condition)
+        generation = condition.observed_generation
+        if generation is None:
+            generation = self._generation
         before = self._conditions.get(condition.type)
+        if (
+            before is not None
+            and before.status == condition.status
+            and before.reason == condition.reason
+            and before.message == condition.message
+            and before.observed_generation == generation
+            and before.last_transition_time
+        ):
+            return False  # the usual case, and the cheap one
+        _check(condition)
         if before is not None and before.status == condition.status and before.last_transition_time:
             since = before.last_transition_time
         else:
             since = condition.last_transition_time or _timestamp(now)
         after = condition.model_copy(
-            update={"last_transition_time": since, "message": _shortened(condition.message)}
+            update={
+                "last_transition_time": since,
+                "message": _shortened(condition.message),
+                "observed_generation": generation,
+            }
         )
         self._conditions[condition.type] = after
         return after != before
+
+    def speak_of(self, generation: int) -> None:
+        """Give conditions that are set from here on, and name no generation, this `observed_generation`."""
+        self._generation = generation
 
     def get(self, condition_type: str) -> Condition | None:
         """The condition of that type, or None."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -68,7 +68,7 @@ class Runner:
             self.applier.forget(work.key)
             return None
         obj = self.reconciler.root.from_json(stored)
-        reconcile_id = secrets.token_hex(8)
+        reconcile_id = f"{random.getrandbits(64):016x}"
         with log_context(
             controller=self.reconciler.name,
             kind=obj.resource.kind,
@@ -107,7 +107,8 @@ class Runner:
     async def _reconcile(self, context: Context, obj: CustomResource) -> Result:
         before = status_as_read(obj)
         conditions = _conditions_of(obj)
-        known = {item.type: item for item in conditions} if conditions is not None else {}
+        if conditions is not None:
+            conditions.speak_of(obj.metadata.generation)
         error: Exception | None = None
         result: object = Result.done()
         try:
@@ -117,7 +118,7 @@ class Runner:
             if classify(caught) in (ErrorClass.CONFLICT, ErrorClass.GONE):
                 raise
             error = caught
-        self._complete_status(context, obj, known, error)
+        self._complete_status(context, obj, error)
         try:
             await self._write_status(obj, before)
         except Exception as unwritten:
@@ -132,15 +133,8 @@ class Runner:
             raise TypeError(msg)
         return result
 
-    def _complete_status(
-        self,
-        context: Context,
-        obj: CustomResource,
-        known: Mapping[str, Condition],
-        error: Exception | None,
-    ) -> None:
+    def _complete_status(self, context: Context, obj: CustomResource, error: Exception | None) -> None:
         """Fill in what every status says: the generation it speaks of, and whether we have given up."""
-        generation = obj.metadata.generation
         terminal = error if error is not None and classify(error) is ErrorClass.TERMINAL else None
         conditions = _conditions_of(obj)
         if conditions is not None:
@@ -150,13 +144,10 @@ class Runner:
                 )
             elif error is None:
                 conditions.remove(STALLED)
-            for item in list(conditions):
-                if item.observed_generation is None and item != known.get(item.type):
-                    conditions.set(item.model_copy(update={"observed_generation": generation}))
         if terminal is not None:
             context.event(reason_of(terminal), str(terminal), type="Warning")
         if (error is None or terminal is not None) and "observed_generation" in type(obj.status).model_fields:
-            obj.status.observed_generation = generation
+            obj.status.observed_generation = obj.metadata.generation
 
     async def _write_status(self, obj: CustomResource, before: dict[str, Any]) -> None:
         metadata = obj.metadata

@@ -48,6 +48,8 @@ class StatusWriter:
         Raises:
             KubeError: the write failed, `Conflict` after several attempts. A missing object is no error.
         """
+        if orjson.dumps(before) == orjson.dumps(after):
+            return None
         ours = merge_patch(before, after)
         conditions = _changed_conditions(before, after)
         version = identity.get("resourceVersion")
