@@ -14,8 +14,9 @@ from openclaw.api.kinds import ResourceKind
 from openclaw.api.resource import CustomResource
 from openclaw.kube.client import Client
 from openclaw.kube.errors import Conflict, NotFound
+from openclaw.runtime.errors import NotControlled
 from openclaw.runtime.informer import Informer
-from openclaw.runtime.ownership import adopt, check_control, controller_of
+from openclaw.runtime.ownership import adopt, check_control, is_left_behind, is_ours
 from openclaw.runtime.queue import Key
 from openclaw.telemetry.logs import Log
 
@@ -35,7 +36,8 @@ class Applied:
 
     Attributes:
         live: the object as it is now.
-        outcome: `unchanged`, `created`, `updated`, or `terminating` (it is being deleted; nothing was sent).
+        outcome: `unchanged`, `created`, `updated`, or `terminating` (nothing was sent: it is being deleted,
+            or about to be, as it belongs to a former root of the same name).
         paths: what differed, as `openclaw._core.diff` tells it.
     """
 
@@ -57,6 +59,7 @@ class Applier:
         self._informers = informers
         self._unsettled: dict[_Place, tuple[bytes, bytes]] = {}
         self._deleted: dict[_Place, str] = {}
+        self._taken: dict[_Place, set[Key]] = {}
 
     async def apply(
         self, root: CustomResource, kind: ResourceKind, intent: dict[str, Any], exact: Sequence[str] = ()
@@ -86,7 +89,9 @@ class Applier:
             foreign = _foreign_keys(live, intent, exact)
             if not paths and not foreign:
                 return Applied(live, "unchanged")
-            check_control(live, root, kind.kind, self._client.field_manager)
+            if is_left_behind(live, root):
+                return Applied(live, "terminating", paths)
+            self._check_control(live, root, kind)
             if live["metadata"].get("deletionTimestamp"):
                 return Applied(live, "terminating", paths)
             if foreign:
@@ -96,11 +101,25 @@ class Applier:
                 paths += _removed_paths(foreign)
             elif self._is_settled((kind, namespace, name), body, live):
                 return Applied(live, "unchanged", paths)
-        answer = await self._client.apply(kind, namespace or None, name, body)
+        # What the cache does not know yet may be anybody's: without force, others' fields are a conflict.
+        answer = await self._client.apply(kind, namespace or None, name, body, force=stored is not None)
         informer.put(answer)
         live = orjson.loads(answer)
         self._remember((kind, namespace, name), body, answer, live)
         return Applied(live, "updated" if stored is not None else "created", paths)
+
+    def _check_control(self, live: dict[str, Any], root: CustomResource, kind: ResourceKind) -> None:
+        metadata = live["metadata"]
+        place = (kind, metadata.get("namespace") or "", metadata["name"])
+        try:
+            check_control(live, root, kind.kind, self._client.field_manager)
+        except NotControlled:
+            self._taken.setdefault(place, set()).add(Key(root.metadata.namespace or "", root.metadata.name))
+            raise
+
+    def released(self, kind: ResourceKind, namespace: str, name: str) -> set[Key]:
+        """The roots that were refused this name; asked when its object went, or changed its owner."""
+        return self._taken.pop((kind, namespace, name), set())
 
     async def _remove(
         self, informer: Informer, live: dict[str, Any], foreign: dict[str, list[str]]
@@ -119,7 +138,7 @@ class Applier:
     async def delete(self, root: CustomResource, kind: ResourceKind, namespace: str, name: str) -> bool:
         """Delete a child of `root`; False when there is none.
 
-        An object of that name which `root` does not control is left alone.
+        An object of that name which is not ours is left alone.
 
         Raises:
             KubeError: the write failed.
@@ -130,8 +149,7 @@ class Applier:
             self._deleted.pop(place, None)
             return False
         live = orjson.loads(stored)
-        controller = controller_of(live)
-        if controller is None or controller.get("uid") != root.metadata.uid:
+        if not is_ours(live, root, self._client.field_manager):
             return False
         uid = live["metadata"]["uid"]
         if live["metadata"].get("deletionTimestamp") or self._deleted.get(place) == uid:
@@ -150,6 +168,10 @@ class Applier:
             if place[1] == root.namespace and place[2].startswith(root.name):
                 self._unsettled.pop(place, None)
                 self._deleted.pop(place, None)
+        for place, roots in list(self._taken.items()):
+            roots.discard(root)
+            if not roots:
+                del self._taken[place]
 
     # The server may not keep an intent as it was stated: it drops an empty map, or writes a value in its
     # own way. Against that, what it made of an intent is remembered; as long as neither the intent nor the

@@ -16,6 +16,7 @@ from openclaw.kube.errors import ApiError, KubeError
 from openclaw.runtime.apply import Applier
 from openclaw.runtime.errors import ErrorClass, Retry, TerminalError, classify
 from openclaw.runtime.informer import Delta, Informer
+from openclaw.runtime.predicates import DeletionChanged, OwnersChanged
 from openclaw.runtime.queue import Key, Priority, Queue, QueueClosed, Work
 from openclaw.runtime.reconciler import Reconciler, Watch, owned_kinds
 from openclaw.runtime.recorder import EventRecorder
@@ -30,6 +31,7 @@ _CONFLICTS_AT_ONCE: Final = 3
 _TERMINAL_SECONDS: Final = 30.0
 _THROTTLED_SECONDS: Final = 1.0
 _SELF: Final = b'{"self":{}}'
+_NAME_FREED: Final = DeletionChanged() | OwnersChanged()
 
 
 def _owner_mapping(root: ResourceKind) -> bytes:
@@ -69,6 +71,7 @@ class Controller:
         metrics.follow_queue(self.queue.__len__)
         self._root = informers[reconciler.root.resource]
         self.kinds = {reconciler.root.resource: self._root}
+        self._applier = Applier(client, self.kinds)
         self._subscribe(informers)
         self.recorder = (
             EventRecorder(client, f"{self.name}.openclaw.dev") if reconciler.emits_events else None
@@ -77,7 +80,7 @@ class Controller:
             reconciler=reconciler,
             client=client,
             informers=self.kinds,
-            applier=Applier(client, self.kinds),
+            applier=self._applier,
             recorder=self.recorder,
             log=self.log,
         )
@@ -91,6 +94,7 @@ class Controller:
             kind = owned.child.resource
             informer = self.kinds[kind] = informers[kind]
             informer.subscribe(owned.triggers, mapping, Priority.CHILD, self._enqueuer(kind.kind))
+            informer.subscribe(_NAME_FREED, _SELF, Priority.CHILD, self._releaser(kind))
         for watch in self.reconciler.watches:
             kind = watch.target.resource
             informer = self.kinds[kind] = informers[kind]
@@ -102,6 +106,15 @@ class Controller:
 
         def enqueue(delta: Delta) -> None:
             add(delta.key, delta.priority, texts[delta.reason])
+
+        return enqueue
+
+    def _releaser(self, kind: ResourceKind) -> Any:
+        """Enqueue the roots that wait for the name of an object which is none of theirs."""
+
+        def enqueue(delta: Delta) -> None:
+            for root in self._applier.released(kind, delta.key.namespace, delta.key.name):
+                self.queue.add(root, delta.priority, f"{kind.kind} {delta.reason}")
 
         return enqueue
 

@@ -8,7 +8,15 @@ from openclaw._core import slot
 from openclaw.api.resource import CustomResource
 from openclaw.runtime.errors import NotControlled
 
-__all__ = ["SLOT_LABEL", "adopt", "check_control", "controller_of", "owner_reference"]
+__all__ = [
+    "SLOT_LABEL",
+    "adopt",
+    "check_control",
+    "controller_of",
+    "is_left_behind",
+    "is_ours",
+    "owner_reference",
+]
 
 SLOT_LABEL: Final = "openclaw.dev/slot"
 """On each child: the slot of its root, so that a shard can watch its share of the children."""
@@ -57,28 +65,46 @@ def controller_of(live: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def check_control(live: dict[str, Any], root: CustomResource, kind: str, field_manager: str) -> None:
-    """Refuse to take over an object that is not ours.
+def is_ours(live: dict[str, Any], root: CustomResource, field_manager: str) -> bool:
+    """Whether `root` controls the object, or may adopt it.
 
-    Ours is what `root` controls, and what nobody controls but our field manager has applied before
-    (its former root was deleted with `--cascade=orphan`).
+    What nobody controls but our field manager has applied before may be adopted: its former root was
+    deleted with `--cascade=orphan`.
+    """
+    controller = controller_of(live)
+    if controller is not None:
+        return controller.get("uid") == root.metadata.uid
+    managers = live.get("metadata", {}).get("managedFields") or ()
+    return any(
+        entry.get("manager") == field_manager and entry.get("operation") == "Apply" for entry in managers
+    )
+
+
+def is_left_behind(live: dict[str, Any], root: CustomResource) -> bool:
+    """Whether the controller is a former object of `root`'s name: the garbage collector is on its way."""
+    controller = controller_of(live) or {}
+    return (
+        controller.get("uid") != root.metadata.uid
+        and controller.get("kind") == root.resource.kind
+        and controller.get("name") == root.metadata.name
+        and str(controller.get("apiVersion", "")).partition("/")[0] == root.resource.group
+    )
+
+
+def check_control(live: dict[str, Any], root: CustomResource, kind: str, field_manager: str) -> None:
+    """Refuse to take over an object that is not ours, see `is_ours`.
 
     Raises:
         NotControlled: names the object, who controls it, and the way out.
     """
+    if is_ours(live, root, field_manager):
+        return
     metadata = live.get("metadata", {})
     where = f"{kind} {metadata.get('namespace', '')}/{metadata.get('name', '')}".replace(" /", " ")
     controller = controller_of(live)
-    if controller is not None:
-        if controller.get("uid") == root.metadata.uid:
-            return
-        msg = (
-            f"{where} exists and is controlled by {controller.get('kind')} {controller.get('name')}; "
-            f"delete or rename one of them"
-        )
-        raise NotControlled(msg)
-    managers = metadata.get("managedFields") or ()
-    if any(entry.get("manager") == field_manager and entry.get("operation") == "Apply" for entry in managers):
-        return
-    msg = f"{where} exists and was not made by this controller; delete or rename it"
+    if controller is None:
+        msg = f"{where} exists and was not made by this controller; delete or rename it"
+    else:
+        owner = f"{controller.get('kind')} {controller.get('name')}"
+        msg = f"{where} exists and is controlled by {owner}; delete or rename one of them"
     raise NotControlled(msg)
