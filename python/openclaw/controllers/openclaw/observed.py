@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from openclaw.api.builtin import Deployment
 
-__all__ = ["Component", "failed", "observe"]
+__all__ = ["Component", "observe"]
+
+# `Progressing` of a Deployment is True both while it rolls out and ever after; only the reason tells.
+_UNDER_WAY: Final = frozenset({"NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,43 +39,58 @@ class Component:
         """`frontend 2/3`."""
         return f"{self.name} {self.ready}/{self.wanted}"
 
+    def failing(self, reason: str, message: str) -> Component:
+        """The same component where a child of it could not be brought in line."""
+        return replace(self, reason=reason, failure=f"{self.name}: {message}")
+
 
 def _least_available(wanted: int) -> int:
     """Pods that a rolling update keeps: maxUnavailable is 25 %, rounded down."""
     return wanted - wanted // 4
 
 
-def observe(name: str, wanted: int, deployment: Deployment, *, settled: bool) -> Component:
-    """The state of a component from its Deployment, where the intent is already applied.
+def observe(name: str, wanted: int, deployment: Deployment | None, *, settled: bool) -> Component:
+    """The state of a component from its Deployment.
 
     Args:
         name: the component.
         wanted: pods that the spec asks for.
-        deployment: as it is now.
-        settled: this intent was rolled out completely before, and nothing was applied since: pods that are
-            missing now were lost, while otherwise they are still on their way.
+        deployment: as it is now; None where the component has none of its own, or not yet.
+        settled: this component was seen rolled out, and nothing of its intent has changed since. Pods that
+            are not available were then lost; otherwise they are still on their way.
     """
+    if deployment is None:
+        return Component(name, wanted, ready=0, serving=wanted == 0, rolling=True)
     status = deployment.status
-    current = int(status.get("observedGeneration", 0)) >= deployment.generation
     ready = int(status.get("readyReplicas", 0))
     available = int(status.get("availableReplicas", 0))
-    updated = int(status.get("updatedReplicas", 0))
+    serving = available >= _least_available(wanted)
+    if deployment.metadata.get("deletionTimestamp"):
+        # Its pods go with it; another one follows.
+        return Component(name, wanted, ready, serving=wanted == 0, rolling=True)
+    if int(status.get("observedGeneration", 0)) < deployment.generation:
+        # What the numbers are about is not known yet.
+        return Component(name, wanted, ready, serving=serving, rolling=not settled)
+    reason, failure = _failure(name, deployment)
+    if failure:
+        return Component(name, wanted, ready, serving, rolling=False, failure=failure, reason=reason)
+    moving = _is_moving(wanted, deployment)
+    if settled and not moving and not serving:
+        failure = f"{name}: {available} of {wanted} pods are available"
+        return Component(
+            name, wanted, ready, serving, rolling=False, failure=failure, reason="PodsUnavailable"
+        )
+    return Component(name, wanted, ready, serving, rolling=moving or (not settled and available < wanted))
+
+
+def _is_moving(wanted: int, deployment: Deployment) -> bool:
+    """Whether pods are being made, replaced or taken away, whoever asked for it."""
+    status = deployment.status
     total = int(status.get("replicas", 0))
-    complete = current and updated == wanted == total and available == wanted
-    reason = failure = ""
-    if current:
-        reason, failure = _failure(name, deployment)
-        if not failure and settled and available < _least_available(wanted):
-            reason, failure = "PodsUnavailable", f"{name}: {available} of {wanted} pods are available"
-    return Component(
-        name=name,
-        wanted=wanted,
-        ready=ready,
-        serving=available >= _least_available(wanted),
-        rolling=not (complete or failure or (settled and current)),
-        failure=failure,
-        reason=reason,
-    )
+    if total != wanted or int(status.get("updatedReplicas", 0)) != total:
+        return True
+    progressing = deployment.condition("Progressing")
+    return progressing is not None and progressing.get("reason") in _UNDER_WAY
 
 
 def _failure(name: str, deployment: Deployment) -> tuple[str, str]:
@@ -80,21 +99,6 @@ def _failure(name: str, deployment: Deployment) -> tuple[str, str]:
     if refused is not None and refused.get("status") == "True":
         return str(refused.get("reason") or "ReplicaFailure"), f"{name}: {refused.get('message', '')}"
     progressing = deployment.condition("Progressing")
-    if progressing is None:
-        return "", ""
-    if progressing.get("status") == "False":
+    if progressing is not None and progressing.get("status") == "False":
         return str(progressing.get("reason") or "Stuck"), f"{name}: {progressing.get('message', '')}"
     return "", ""
-
-
-def failed(name: str, wanted: int, ready: int, *, serving: bool, reason: str, message: str) -> Component:
-    """A component whose children could not be applied; what runs of it may serve all the same."""
-    return Component(
-        name=name,
-        wanted=wanted,
-        ready=ready,
-        serving=serving,
-        rolling=False,
-        failure=f"{name}: {message}",
-        reason=reason,
-    )
