@@ -21,9 +21,8 @@ pub(crate) enum Kind {
 
 /// Reads one line into `scan` and returns what it says.
 pub(crate) fn read(line: &[u8], manager: Option<&str>, scan: &mut Scan) -> Skim<Kind> {
-    std::str::from_utf8(line).map_err(|_| Malformed)?;
     let (mut kind, mut found) = (None, false);
-    let mut cursor = Cursor::at(line, 0);
+    let mut cursor = Cursor::check(line)?;
     cursor.object(|cursor, key| {
         if key.is(line, "type") {
             let text = cursor.text()?;

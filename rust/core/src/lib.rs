@@ -26,6 +26,7 @@ mod rules;
 mod same;
 mod scan;
 mod skim;
+mod skip;
 mod slots;
 mod stats;
 mod store;

@@ -24,11 +24,10 @@ pub(crate) fn read(
     scan: &mut Scan,
     mut visit: impl FnMut(View<'_>) -> Result<(), SpecError>,
 ) -> Result<ListPage, SpecError> {
-    std::str::from_utf8(page).map_err(|_| SpecError::new("list page: it is not UTF-8"))?;
+    let mut cursor = Cursor::check(page).map_err(|Malformed| SpecError::new("list page: it is not UTF-8"))?;
     let mut info = ListPage::default();
     let mut listed = false;
     let mut refused = None;
-    let mut cursor = Cursor::at(page, 0);
     let whole = cursor.object(|cursor, key| match &*key.decode(page) {
         "metadata" => metadata(cursor, &mut info),
         "items" if cursor.peek() == Some(b'[') => {

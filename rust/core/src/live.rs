@@ -271,8 +271,7 @@ impl Live {
         self.store.exchange(id, entry);
         let mut stored = std::mem::take(&mut self.stored);
         if let Some(bytes) = self.store.get(id).map(|entry| self.store.payload(entry).to_vec()) {
-            // Stored bytes were checked before they were stored.
-            let _ = stored.stored(&bytes, None);
+            stored.stored(&bytes);
             self.enter(
                 id,
                 View {
@@ -297,8 +296,7 @@ impl Live {
             return Vec::new();
         }
         let bytes = self.store.payload(entry);
-        // Stored bytes were checked before they were stored.
-        let _ = self.stored.stored(bytes, None);
+        self.stored.stored(bytes);
         let view = View {
             bytes,
             scan: &self.stored,
@@ -342,8 +340,7 @@ impl Live {
             return Vec::new();
         }
         let bytes = self.store.payload(entry);
-        // Stored bytes were checked before they were stored.
-        let _ = self.stored.stored(bytes, None);
+        self.stored.stored(bytes);
         let view = View {
             bytes,
             scan: &self.stored,

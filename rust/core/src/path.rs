@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::error::SpecError;
 use crate::scan::{LAST_APPLIED, Member, View};
-use crate::skim::{Cursor, Skim, Span, Text};
+use crate::skim::{Cursor, Malformed, Skim, Span, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
@@ -82,8 +82,7 @@ impl Path {
         for member in members {
             if member.key.is(view.bytes, key) {
                 let mut cursor = Cursor::at(view.bytes, member.value.start);
-                // The bytes were checked when they were scanned.
-                let _ = walk(&mut cursor, rest, visit);
+                let _ = walk(&mut cursor, rest, true, visit);
             }
         }
     }
@@ -107,32 +106,38 @@ impl Path {
     }
 }
 
-fn walk(cursor: &mut Cursor<'_>, steps: &[Step], visit: &mut dyn FnMut(Found)) -> Skim<()> {
+/// Walks the value at the cursor. Where there is one place only that the path can lead to (`once`), it stops behind it, by
+/// an error that means nothing: the bytes were checked when they were scanned.
+fn walk(cursor: &mut Cursor<'_>, steps: &[Step], once: bool, visit: &mut dyn FnMut(Found)) -> Skim<()> {
     let Some((step, rest)) = steps.split_first() else {
         visit(Found::Value(cursor.skip()?));
         return Ok(());
     };
+    let mut enter = |cursor: &mut Cursor<'_>| {
+        walk(cursor, rest, once, visit)?;
+        if once { Err(Malformed) } else { Ok(()) }
+    };
     match (step, cursor.space()) {
         (Step::Key(wanted), Some(b'{')) => cursor.object(|cursor, key| {
             if key.is(cursor.bytes(), wanted) {
-                walk(cursor, rest, visit)
+                enter(cursor)
             } else {
                 cursor.skip().map(|_| ())
             }
         }),
-        (Step::Each, Some(b'{')) => cursor.object(|cursor, _| walk(cursor, rest, visit)),
-        (Step::Each, Some(b'[')) => cursor.array(|cursor| walk(cursor, rest, visit)),
         (Step::Item(wanted), Some(b'[')) => {
             let mut at = 0;
             cursor.array(|cursor| {
                 at += 1;
                 if at == wanted + 1 {
-                    walk(cursor, rest, visit)
+                    enter(cursor)
                 } else {
                     cursor.skip().map(|_| ())
                 }
             })
         }
+        (Step::Each, Some(b'{')) => cursor.object(|cursor, _| walk(cursor, rest, false, visit)),
+        (Step::Each, Some(b'[')) => cursor.array(|cursor| walk(cursor, rest, false, visit)),
         (Step::Keys, Some(b'{')) => cursor.object(|cursor, key| {
             visit(Found::Key(key));
             cursor.skip().map(|_| ())

@@ -59,15 +59,17 @@ impl Scan {
 
     /// Scans a whole document that is one object.
     pub(crate) fn document(&mut self, bytes: &[u8], manager: Option<&str>) -> Skim<()> {
-        std::str::from_utf8(bytes).map_err(|_| Malformed)?;
-        self.stored(bytes, manager)
-    }
-
-    /// Scans bytes that are known to be UTF-8.
-    pub(crate) fn stored(&mut self, bytes: &[u8], manager: Option<&str>) -> Skim<()> {
-        let mut cursor = Cursor::at(bytes, 0);
+        let mut cursor = Cursor::check(bytes)?;
         self.object(&mut cursor, manager)?;
         cursor.end()
+    }
+
+    /// Scans a stored form, which was checked before it was stored.
+    pub(crate) fn stored(&mut self, bytes: &[u8]) {
+        // It cannot fail then; if it did, the scan would be of an object without parts.
+        if self.object(&mut Cursor::at(bytes, 0), None).is_err() {
+            self.clear();
+        }
     }
 
     /// Scans the object at the cursor and steps over it.

@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use crate::plain::plain_end;
+use crate::plain::string_end;
+use crate::skip::{escape_end, skip_value, spaces};
 
 /// The deepest nesting that is accepted, the same as `serde_json`'s.
 pub(crate) const MAX_DEPTH: u32 = 127;
@@ -69,8 +70,17 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// A cursor in a document that was skimmed before, and so is known to be sound.
     pub(crate) fn at(bytes: &'a [u8], pos: usize) -> Self {
         Self { bytes, pos, depth: 0 }
+    }
+
+    /// A cursor at the beginning of a document of unknown origin. Refuses what is not UTF-8.
+    pub(crate) fn check(bytes: &'a [u8]) -> Skim<Self> {
+        if !bytes.is_ascii() && std::str::from_utf8(bytes).is_err() {
+            return Err(Malformed);
+        }
+        Ok(Self::at(bytes, 0))
     }
 
     pub(crate) fn bytes(&self) -> &'a [u8] {
@@ -89,12 +99,7 @@ impl<'a> Cursor<'a> {
     /// Steps over white space and returns the byte after it.
     #[inline]
     pub(crate) fn space(&mut self) -> Option<u8> {
-        loop {
-            match self.peek() {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.pos += 1,
-                other => return other,
-            }
-        }
+        spaces(self.bytes, &mut self.pos)
     }
 
     #[inline]
@@ -122,7 +127,7 @@ impl<'a> Cursor<'a> {
         let start = self.pos;
         let mut escaped = false;
         loop {
-            self.pos = plain_end(self.bytes, self.pos);
+            self.pos = string_end(self.bytes, self.pos);
             match self.peek() {
                 Some(b'"') => {
                     let span = Span { start, end: self.pos };
@@ -131,84 +136,11 @@ impl<'a> Cursor<'a> {
                 }
                 Some(b'\\') => {
                     escaped = true;
-                    self.pos += 1;
-                    self.escape()?;
+                    self.pos = escape_end(self.bytes, self.pos).ok_or(Malformed)?;
                 }
                 _ => return Err(Malformed),
             }
         }
-    }
-
-    /// Steps over what follows a backslash. A lone surrogate is refused, as decoders refuse it.
-    fn escape(&mut self) -> Skim<()> {
-        let kind = self.peek().ok_or(Malformed)?;
-        self.pos += 1;
-        match kind {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(()),
-            b'u' => match self.hex4()? {
-                0xD800..=0xDBFF => {
-                    self.expect(b'\\')?;
-                    self.expect(b'u')?;
-                    match self.hex4()? {
-                        0xDC00..=0xDFFF => Ok(()),
-                        _ => Err(Malformed),
-                    }
-                }
-                0xDC00..=0xDFFF => Err(Malformed),
-                _ => Ok(()),
-            },
-            _ => Err(Malformed),
-        }
-    }
-
-    fn hex4(&mut self) -> Skim<u32> {
-        let digits = self.bytes.get(self.pos..self.pos + 4).ok_or(Malformed)?;
-        let mut code = 0;
-        for &byte in digits {
-            code = code * 16 + char::from(byte).to_digit(16).ok_or(Malformed)?;
-        }
-        self.pos += 4;
-        Ok(code)
-    }
-
-    fn literal(&mut self, word: &[u8]) -> Skim<()> {
-        if self.bytes.get(self.pos..self.pos + word.len()) == Some(word) {
-            self.pos += word.len();
-            Ok(())
-        } else {
-            Err(Malformed)
-        }
-    }
-
-    fn digits(&mut self) -> Skim<()> {
-        let start = self.pos;
-        while matches!(self.peek(), Some(b'0'..=b'9')) {
-            self.pos += 1;
-        }
-        if self.pos == start { Err(Malformed) } else { Ok(()) }
-    }
-
-    fn number(&mut self) -> Skim<()> {
-        if self.peek() == Some(b'-') {
-            self.pos += 1;
-        }
-        if self.peek() == Some(b'0') {
-            self.pos += 1;
-        } else {
-            self.digits()?;
-        }
-        if self.peek() == Some(b'.') {
-            self.pos += 1;
-            self.digits()?;
-        }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.pos += 1;
-            if matches!(self.peek(), Some(b'+' | b'-')) {
-                self.pos += 1;
-            }
-            self.digits()?;
-        }
-        Ok(())
     }
 
     #[inline]
@@ -225,66 +157,9 @@ impl<'a> Cursor<'a> {
     pub(crate) fn skip(&mut self) -> Skim<Span> {
         self.space();
         let start = self.pos;
-        // One bit a level: set inside an object, clear inside an array.
-        let mut kinds: u128 = 0;
-        let mut level: u32 = 0;
-        loop {
-            let mut opened = false;
-            match self.space().ok_or(Malformed)? {
-                b'"' => {
-                    self.text()?;
-                }
-                open @ (b'{' | b'[') => {
-                    level += 1;
-                    if self.depth + level > MAX_DEPTH {
-                        return Err(Malformed);
-                    }
-                    self.pos += 1;
-                    let object = open == b'{';
-                    kinds = (kinds << 1) | u128::from(object);
-                    let close = if object { b'}' } else { b']' };
-                    if self.space() == Some(close) {
-                        self.pos += 1;
-                        level -= 1;
-                        kinds >>= 1;
-                    } else {
-                        if object {
-                            self.key()?;
-                        }
-                        opened = true;
-                    }
-                }
-                b't' => self.literal(b"true")?,
-                b'f' => self.literal(b"false")?,
-                b'n' => self.literal(b"null")?,
-                _ => self.number()?,
-            }
-            if opened {
-                continue;
-            }
-            loop {
-                if level == 0 {
-                    return Ok(Span { start, end: self.pos });
-                }
-                let object = kinds & 1 == 1;
-                match self.space().ok_or(Malformed)? {
-                    b',' => {
-                        self.pos += 1;
-                        if object {
-                            self.space();
-                            self.key()?;
-                        }
-                        break;
-                    }
-                    b'}' if object => {}
-                    b']' if !object => {}
-                    _ => return Err(Malformed),
-                }
-                self.pos += 1;
-                level -= 1;
-                kinds >>= 1;
-            }
-        }
+        let end = skip_value(self.bytes, start, MAX_DEPTH.saturating_sub(self.depth)).ok_or(Malformed)?;
+        self.pos = end;
+        Ok(Span { start, end })
     }
 
     /// Steps over an object; `visit` gets each key and must step over its value, at which the cursor stands.
@@ -354,7 +229,9 @@ mod tests {
     use super::*;
 
     fn accepts(text: &str) -> bool {
-        let mut cursor = Cursor::at(text.as_bytes(), 0);
+        let Ok(mut cursor) = Cursor::check(text.as_bytes()) else {
+            return false;
+        };
         cursor.skip().and_then(|_| cursor.end()).is_ok()
     }
 

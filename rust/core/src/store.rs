@@ -33,9 +33,11 @@ pub(crate) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// The block of an entry, to which the stored form of `len` bytes is still to be appended.
-    fn blob(&self, len: usize) -> Vec<u8> {
-        let mut blob = Vec::with_capacity(self.digests.len() * DIGEST + self.name.len() + len);
+    /// The block of an entry, to which the stored form of `len` bytes is still to be appended. Reuses an old block.
+    fn blob(&self, old: Box<[u8]>, len: usize) -> Vec<u8> {
+        let mut blob = old.into_vec();
+        blob.clear();
+        blob.reserve_exact(self.digests.len() * DIGEST + self.name.len() + len);
         for digest in self.digests {
             blob.extend_from_slice(&digest.to_le_bytes());
         }
@@ -150,7 +152,7 @@ impl Store {
             Some(id) => id,
             None => u32::try_from(self.entries.len()).ok()?,
         };
-        let mut blob = parts.blob(len);
+        let mut blob = parts.blob(Box::default(), len);
         write(&mut blob);
         let entry = Entry {
             name_len: u32::try_from(parts.name.len()).ok()?,
@@ -216,7 +218,7 @@ impl Store {
             return;
         };
         self.heap -= entry.heap();
-        let mut blob = parts.blob(len);
+        let mut blob = parts.blob(std::mem::take(&mut entry.blob), len);
         write(&mut blob);
         entry.blob = blob.into_boxed_slice();
         entry.version = parts.version;
