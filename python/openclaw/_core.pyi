@@ -50,8 +50,9 @@ def diff(intent: bytes, live: bytes, manager: str) -> list[str]:
     live object lacks is no difference: the server drops it. Inside an atomic value, fields that the server
     itself adds (such as a port's `protocol: TCP`) are no difference. 1 equals 1.0. Where Kubernetes has
     quantities (values under `limits`, `requests`, `capacity`, `hard`, `allocatable`, and fields named
-    `sizeLimit`, `divisor`, `storage`) amounts are compared: `"1"` equals `"1000m"` and 1. Ignored in the
-    intent: `apiVersion`, `kind`, `status`, and the identity in `metadata`.
+    `sizeLimit`, `divisor`, `storage`, `averageValue`) amounts are compared: `"1"` equals `"1000m"` and 1. A
+    Secret's `stringData` is compared with what `data` holds. Ignored in the intent: `apiVersion`, `kind`,
+    `status`, and the identity in `metadata`.
 
     Raises ValueError: a document is no JSON object (at most 127 levels deep), or the field set cannot be
     read.

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::error::SpecError;
 use crate::fieldset::Owned;
 use crate::same::{Place, same};
+use crate::secret::show_string_data;
 use crate::trail::Trail;
 
 /// Compares an intent with the live object; an empty list means that nothing is to be applied.
@@ -23,7 +24,8 @@ use crate::trail::Trail;
 /// the manager's apply at all, the one line is `metadata.managedFields[manager=…]`.
 pub fn diff(intent: &[u8], live: &[u8], manager: &str) -> Result<Vec<String>, SpecError> {
     let intent = object(intent, "intent")?;
-    let live = object(live, "live")?;
+    let mut live = object(live, "live")?;
+    show_string_data(&intent, &mut live);
     let Some(owned) = Owned::of_manager(&live, manager)? else {
         return Ok(vec![format!("metadata.managedFields[manager={manager}]")]);
     };

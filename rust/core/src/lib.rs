@@ -25,6 +25,7 @@ mod relist;
 mod rules;
 mod same;
 mod scan;
+mod secret;
 mod skim;
 mod skip;
 mod slots;

@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 /// Maps whose values are quantities.
 const QUANTITY_MAPS: [&str; 5] = ["limits", "requests", "capacity", "hard", "allocatable"];
 /// Fields that are quantities.
-const QUANTITY_FIELDS: [&str; 3] = ["sizeLimit", "divisor", "storage"];
+const QUANTITY_FIELDS: [&str; 4] = ["sizeLimit", "divisor", "storage", "averageValue"];
 
 /// Whether the value at a place is a quantity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,6 +66,11 @@ fn defaulted(key: &str, value: &Value, map: &Map<String, Value>) -> bool {
         ("divisor", Some("0")) => beside("resource"),
         ("protocol", Some("TCP")) => beside("port"),
         ("volumeMode", Some("Filesystem")) => beside("accessModes"),
+        ("status", Some("True")) => beside("type"),
+        ("apiGroup", Some("rbac.authorization.k8s.io")) => {
+            matches!(map.get("kind").and_then(Value::as_str), Some("User" | "Group"))
+        }
+        ("expirationSeconds", None) => beside("path") && value.as_u64() == Some(3600),
         _ => false,
     }
 }
