@@ -1,9 +1,11 @@
 """List and watch of one collection, as a state machine that feeds a sink with raw bytes.
 
     LISTING --all pages--> WATCHING --closed by the server--> WATCHING (from the newest position)
-       ^                      |--410--> LISTING
+       ^                      |--410, or the same error three times--> LISTING
        |                      |--error--> WAITING (backoff of this watch alone) --> WATCHING
        '--- error: WAITING ---'
+
+Only a watch that stayed open for a while resets the backoff.
 
 A relist is staged in the sink and swapped in at once; until then readers see the old state.
 """
@@ -28,6 +30,7 @@ from openclaw.kube.errors import (
     KubeError,
     NotFound,
     ResourceExpired,
+    TooManyRequests,
     status_error,
 )
 from openclaw.kube.paths import collection_path
@@ -39,6 +42,8 @@ __all__ = ["Batch", "ListPage", "ListWatch", "Sink", "WatchState"]
 log = Log(__name__)
 
 _STABLE_SECONDS = 10.0
+_STUCK_AFTER_ERRORS = 3
+_LONGEST_NAMED_WAIT_SECONDS = 300.0
 _CLOSED_TOO_SOON_SECONDS = 1.0
 _LIST_TIMEOUT_SECONDS = 120.0
 
@@ -118,6 +123,8 @@ class ListWatch:
         watch_seconds: the time after which the server is asked to end a watch; the true one is drawn
             from 1 to 1.25 times this, so that watches do not end together.
         idle_grace: seconds beyond that without a byte after which a watch counts as dead.
+        backoff: how long to wait after failures.
+        clock: seconds, monotonic; that of `last_received` and `disconnected_since`.
     """
 
     def __init__(
@@ -135,6 +142,7 @@ class ListWatch:
         watch_seconds: float = 240.0,
         idle_grace: float = 15.0,
         backoff: Backoff | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.kind = kind
         self._transport = transport
@@ -148,38 +156,46 @@ class ListWatch:
         self._watch_seconds = watch_seconds
         self._idle_grace = idle_grace
         self._backoff = backoff or Backoff()
+        self._clock = clock
         self._position: str | None = None
+        self._connected_at: float | None = None
+        self._errors_here = 0
         self.state = WatchState.STOPPED
         self.synced = asyncio.Event()
-        self.last_received = time.monotonic()
-        self.disconnected_since: float | None = time.monotonic()
+        self.last_received = self._clock()
+        self.disconnected_since: float | None = self._clock()
         self.last_error: str | None = None
 
     async def run(self) -> None:
         """List, then watch, for ever. Never raises but when cancelled."""
         try:
             while True:
-                began = time.monotonic()
+                self._connected_at = None
                 try:
                     if self._position is None:
                         await self._list()
                     await self._watch(self._position or "0")
                     self._restarted("closed")
-                    if time.monotonic() - began < _CLOSED_TOO_SOON_SECONDS:
+                    if self._lived() < _CLOSED_TOO_SOON_SECONDS:
                         # A server that is going down accepts watches and closes them at once.
+                        self.state = WatchState.WAITING
                         await asyncio.sleep(self._backoff.next())
-                    else:
+                    elif self._was_stable():
                         self._backoff.reset()
                 except ResourceExpired as error:
                     self._failed(error)
                     self._position = None
                     self._restarted("expired")
-                    if time.monotonic() - began < _STABLE_SECONDS:
+                    if self._was_stable():
+                        self._backoff.reset()
+                    else:
                         await self._wait(error)
                 except KubeError as error:
                     self._failed(error)
+                    if self._errors_here >= _STUCK_AFTER_ERRORS:
+                        self._position = None  # the server cannot get past this position
                     self._restarted("error")
-                    if time.monotonic() - began >= _STABLE_SECONDS:
+                    if self._was_stable():
                         self._backoff.reset()
                     await self._wait(error)
                 except Exception as error:
@@ -188,6 +204,8 @@ class ListWatch:
                     self._failed(error)
                     self._position = None
                     self._restarted("error")
+                    if self._was_stable():
+                        self._backoff.reset()
                     await self._wait(error)
         finally:
             self.state = WatchState.STOPPED
@@ -203,11 +221,11 @@ class ListWatch:
             raise
         batch = self._sink.commit_relist()
         self._position = version
+        self._errors_here = 0
         self._received()
         if batch.deltas:
             self._on_batch(batch, first)
         self.synced.set()
-        self._backoff.reset()
 
     async def _pages(self) -> str:
         """Feed all pages of one consistent list; the resourceVersion that they stand for."""
@@ -245,23 +263,36 @@ class ListWatch:
         finally:
             self._sink.reset_stream()
             if self.disconnected_since is None:
-                self.disconnected_since = time.monotonic()
+                self.disconnected_since = self._clock()
 
     def _take(self, batch: Batch) -> None:
         if batch.resource_version is not None:
             self._position = batch.resource_version
+            self._errors_here = 0
         if batch.deltas:
             self._on_batch(batch, False)
         if batch.error is not None:
-            raise _watch_error(batch.error, f"WATCH {self._path}")
+            error = _watch_error(batch.error, f"WATCH {self._path}")
+            if not isinstance(error, TooManyRequests):
+                self._errors_here += 1
+            raise error
 
     def _received(self) -> None:
-        self.last_received = time.monotonic()
+        self.last_received = self._clock()
         if self._on_received is not None:
             self._on_received()
 
+    def _lived(self) -> float:
+        """Seconds that the last watch was open; 0 when it was not."""
+        return 0.0 if self._connected_at is None else self._clock() - self._connected_at
+
+    def _was_stable(self) -> bool:
+        # A list that succeeds says little: what kills the watch after it would make us list without end.
+        return self._lived() >= _STABLE_SECONDS
+
     def _connected(self) -> None:
         self.state = WatchState.WATCHING
+        self._connected_at = self._clock()
         self.disconnected_since = None
         if self.last_error is not None:
             log.info("watch is back", kind=self.kind.kind)
@@ -269,7 +300,7 @@ class ListWatch:
 
     def _failed(self, error: Exception) -> None:
         if self.disconnected_since is None:
-            self.disconnected_since = time.monotonic()
+            self.disconnected_since = self._clock()
         self.last_error = str(error)
 
     def _restarted(self, reason: str) -> None:
@@ -280,7 +311,7 @@ class ListWatch:
         self.state = WatchState.WAITING
         delay = self._backoff.next()
         if isinstance(error, ApiError) and error.retry_after is not None:
-            delay = max(delay, error.retry_after)
+            delay = max(delay, min(error.retry_after, _LONGEST_NAMED_WAIT_SECONDS))
         fields: dict[str, object] = {
             "kind": self.kind.kind,
             "error": str(error),

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from openclaw.runtime.queue import Key, Priority, Queue, QueueClosed, Work
-from tests.unit.runtime.virtual_time import virtual_time
+from tests.unit.kube.virtual_time import virtual_time
 
 A, B, C = (Key("shop", name) for name in "abc")
 CHANGE, CHILD, RETRY, INITIAL = Priority

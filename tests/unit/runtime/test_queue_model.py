@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from openclaw.runtime.queue import Key, Priority, Queue, QueueClosed, Work
-from tests.unit.runtime.virtual_time import VirtualLoop
+from tests.unit.kube.virtual_time import VirtualLoop
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from openclaw.kube.client import Client
 from openclaw.kube.errors import Forbidden, NotFound, Unreachable
 from openclaw.kube.transport import Response, Transport
 from openclaw.runtime.recorder import EventRecorder
+from tests.unit.kube.virtual_time import virtual_time
 from tests.unit.runtime.one_object import make
-from tests.unit.runtime.virtual_time import virtual_time
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/shop/events"
 
