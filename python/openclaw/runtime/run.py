@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from openclaw.api.conditions import Condition, Conditions
+from openclaw.api.errors import InvalidObjectError
 from openclaw.api.kinds import ResourceKind
 from openclaw.api.resource import CustomResource
 from openclaw.kube.client import Client
@@ -19,6 +20,7 @@ from openclaw.runtime.context import Context
 from openclaw.runtime.errors import ErrorClass, classify, reason_of
 from openclaw.runtime.finalizers import set_finalizer
 from openclaw.runtime.informer import Informer
+from openclaw.runtime.invalid import report_invalid
 from openclaw.runtime.queue import Work
 from openclaw.runtime.reconciler import Reconciler
 from openclaw.runtime.recorder import EventRecorder
@@ -67,7 +69,11 @@ class Runner:
         if stored is None:
             self.applier.forget(work.key)
             return None
-        obj = self.reconciler.root.from_json(stored)
+        try:
+            obj = self.reconciler.root.from_json(stored)
+        except InvalidObjectError as error:
+            await self._report_invalid(stored, error)
+            raise
         reconcile_id = f"{random.getrandbits(64):016x}"
         with log_context(
             controller=self.reconciler.name,
@@ -95,6 +101,18 @@ class Runner:
             if self.reconciler.finalizer is not None:
                 obj = await self._with_finalizer(obj, self.reconciler.finalizer)
             return await self._reconcile(context, obj)
+
+    async def _report_invalid(self, stored: bytes, error: InvalidObjectError) -> None:
+        answer = await report_invalid(
+            self.reconciler.root,
+            stored,
+            str(error),
+            client=self.client,
+            recorder=self.recorder,
+            condition=STALLED,
+        )
+        if answer is not None:
+            self._root_informer.put(answer)
 
     async def _with_finalizer(self, obj: CustomResource, finalizer: str) -> CustomResource:
         """Our finalizer goes on before the first effect outside."""
