@@ -12,7 +12,7 @@ import orjson
 from openclaw.api.errors import InvalidObjectError
 from openclaw.api.kinds import ResourceKind
 from openclaw.kube.client import Client
-from openclaw.kube.errors import ApiError, KubeError
+from openclaw.kube.errors import ApiError, KubeError, TooManyRequests
 from openclaw.runtime.apply import Applier
 from openclaw.runtime.errors import ErrorClass, Retry, TerminalError, classify
 from openclaw.runtime.informer import Delta, Informer
@@ -194,6 +194,9 @@ class Controller:
             return "success"
         if kind is ErrorClass.THROTTLED:
             wait = _wait_of(error) * random.uniform(1.0, 1.2)
+            if isinstance(error, TooManyRequests):
+                # What changes meanwhile waits too: the server has asked for it.
+                self.queue.hold(key, wait)
             self.queue.add(key, Priority.RETRY, "throttled", delay=wait)
             self.log.info("waiting as asked", **fields, delay_seconds=round(wait, 3))
             return "requeue_after"

@@ -108,6 +108,7 @@ class Queue:
         self._on_retry = on_retry
         self._entries: dict[Key, _Entry] = {}
         self._running: set[Key] = set()
+        self._held: dict[Key, float] = {}
         self._backoffs: dict[Key, Backoff] = {}
         self._delayed: list[tuple[float, int, Key]] = []
         self._order = itertools.count()
@@ -141,7 +142,7 @@ class Queue:
         if self._on_add is not None:
             self._on_add()
         now = self._clock()
-        due = now + delay if delay > 0 else now
+        due = max(now + delay if delay > 0 else now, self._held.get(key, 0.0))
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry(priority, due)
@@ -172,6 +173,13 @@ class Queue:
             self._on_retry()
         self.add(key, Priority.RETRY, reason, delay=delay)
         return delay
+
+    def hold(self, key: Key, seconds: float) -> None:
+        """Let no run of `key`, which is running, begin again for `seconds`, whoever asks for one."""
+        held = self._held[key] = self._clock() + seconds
+        entry = self._entries.get(key)
+        if entry is not None:
+            entry.due = max(entry.due, held)
 
     def failures(self, key: Key) -> int:
         """Failures of the key since it last succeeded."""
@@ -270,6 +278,7 @@ class Queue:
             entry = self._entries.pop(key)
             self._ready -= 1
             self._running.add(key)
+            self._held.pop(key, None)
             return Work(key, priority, tuple(entry.reasons), max(0.0, self._clock() - entry.due))
         return None
 
