@@ -1,0 +1,336 @@
+"""Spans as they are recorded: light objects, without a library.
+
+A span site asks for a child of the current span. Outside of a recorded trace the current span is `NO_SPAN`,
+all of whose methods do nothing: a site costs a look at a context variable. Within one, a span is a small
+object; it becomes one of OpenTelemetry's only when its trace is kept, on the exporter's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import random
+import re
+import time
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
+
+from openclaw.telemetry.redact import redact_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "NO_SPAN",
+    "TRACEPARENT_ANNOTATION",
+    "Link",
+    "NoSpan",
+    "Span",
+    "SpanContext",
+    "SpanKind",
+    "SpanSink",
+    "Trace",
+    "child_span",
+    "current_span",
+    "follow_up",
+    "parse_traceparent",
+]
+
+TRACEPARENT_ANNOTATION: Final = "tracing.k8s.io/traceparent"
+"""Where an object carries the context of the trace that last created or changed it (KEP-5915)."""
+
+_MESSAGE_LIMIT: Final = 256
+_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
+
+Attribute = str | int | float | bool | tuple[str, ...]
+
+
+class SpanKind(enum.IntEnum):
+    """OpenTelemetry's kinds, with their numbers in its protocol."""
+
+    INTERNAL = 1
+    CLIENT = 3
+    CONSUMER = 5
+
+
+class SpanContext(NamedTuple):
+    """Which span, of this process or another one."""
+
+    trace_id: int
+    span_id: int
+    sampled: bool
+
+
+class Link(NamedTuple):
+    """A span that led to this one, and how: `retry`, `Deployment updated`."""
+
+    context: SpanContext
+    cause: str
+
+
+class SpanSink(Protocol):
+    """Who takes finished traces and is told of what was left out."""
+
+    spans_per_trace: int
+    """Children of one trace beyond these are dropped."""
+
+    def finished(self, trace: Trace) -> None:
+        """A trace's root has ended."""
+
+    def dropped(self, reason: str, count: int) -> None:
+        """So many spans were not recorded."""
+
+
+class Trace:
+    """One trace under way. Its spans are gathered until the root ends.
+
+    Attributes:
+        sampled: decided when it began, and told to others.
+        root: its first span here.
+        spans: those that have ended.
+        kept: whether it is exported; known for sure once the root has ended.
+    """
+
+    __slots__ = ("begun", "kept", "root", "sampled", "sink", "spans", "trace_id")
+
+    def __init__(self, sink: SpanSink, trace_id: int, *, sampled: bool) -> None:
+        self.sink = sink
+        self.trace_id = trace_id
+        self.sampled = self.kept = sampled
+        self.spans: list[Span] | None = []
+        self.begun = 0
+        self.root: Span
+
+
+class Span:
+    """One operation. Use it as a context manager: within the block it is the current span.
+
+    Attributes:
+        recording: true; `NoSpan` has false. Ask before work that is only for the span.
+        start: nanoseconds since 1970; `end` the same, 0 while it goes on.
+        error: the class of the error that ended it, or None.
+        subject: what it is about, for whoever completes its attributes at the end.
+    """
+
+    __slots__ = (
+        "attributes",
+        "end",
+        "error",
+        "events",
+        "kind",
+        "links",
+        "message",
+        "name",
+        "parent_id",
+        "span_id",
+        "start",
+        "subject",
+        "token",
+        "trace",
+    )
+    recording: Final = True
+
+    def __init__(self, trace: Trace, parent_id: int, name: str, kind: SpanKind) -> None:
+        self.trace = trace
+        self.parent_id = parent_id
+        self.span_id = random.getrandbits(64)
+        self.name = name
+        self.kind = kind
+        self.attributes: dict[str, Attribute] | None = None
+        self.events: list[tuple[int, str, dict[str, Attribute]]] | None = None
+        self.links: list[Link] | None = None
+        self.error: str | None = None
+        self.message = ""
+        self.subject: Any = None
+        self.token: Token[Span | NoSpan] | None = None
+        self.end = 0
+        self.start = time.time_ns()
+
+    def __enter__(self) -> Self:
+        self.token = _current.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.token is not None:
+            _current.reset(self.token)
+            self.token = None
+        if error is not None:
+            self.fail(error)
+        self.finish()
+
+    def child(self, name: str, kind: SpanKind = SpanKind.INTERNAL) -> Span | NoSpan:
+        """Begin a span under this one."""
+        trace = self.trace
+        trace.begun += 1
+        if trace.begun > trace.sink.spans_per_trace or trace.spans is None:
+            if trace.kept:
+                trace.sink.dropped("late" if trace.spans is None else "limit", 1)
+            return NO_SPAN
+        return Span(trace, self.span_id, name, kind)
+
+    def set(self, name: str, value: Attribute) -> None:
+        """Set an attribute. Never a secret, never a body."""
+        if self.attributes is None:
+            self.attributes = {}
+        self.attributes[name] = value
+
+    def event(self, name: str, attributes: dict[str, Attribute]) -> None:
+        """Add something that happened at this moment."""
+        if self.events is None:
+            self.events = []
+        self.events.append((time.time_ns(), name, attributes))
+
+    def link(self, context: SpanContext, cause: str) -> None:
+        """Name a span that led to this one."""
+        if self.links is None:
+            self.links = []
+        self.links.append(Link(context, cause))
+
+    def fail(self, error: BaseException) -> None:
+        """Record the error that ends it: its class and its text, without secrets. Cancelled is no error."""
+        if isinstance(error, asyncio.CancelledError):
+            self.set("openclaw.cancelled", True)
+            return
+        self.error = type(error).__name__
+        self.set("error.type", self.error)
+        try:
+            self.message = redact_text(str(error))[:_MESSAGE_LIMIT]
+        except Exception:  # noqa: BLE001 - an error whose text cannot be had is still an error
+            self.message = ""
+
+    def finish(self) -> None:
+        """It ends now; the root's end completes the trace. A second call does nothing."""
+        if self.end:
+            return
+        self.end = time.time_ns()
+        trace = self.trace
+        if trace.spans is None:
+            if trace.kept:
+                trace.sink.dropped("late", 1)
+            return
+        trace.spans.append(self)
+        if trace.root is self:
+            trace.sink.finished(trace)
+            trace.spans = None
+
+    @property
+    def context(self) -> SpanContext:
+        """What others need to refer to it."""
+        return SpanContext(self.trace.trace_id, self.span_id, self.trace.sampled)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether it is exported whatever comes."""
+        return self.trace.sampled
+
+    @property
+    def root(self) -> Span:
+        """The first span of its trace."""
+        return self.trace.root
+
+    @property
+    def traceparent(self) -> str:
+        """W3C's form of its context."""
+        trace = self.trace
+        return f"00-{trace.trace_id:032x}-{self.span_id:016x}-{'01' if trace.sampled else '00'}"
+
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """Trace and span id for logs and exemplars; empty unless it is sampled."""
+        if not self.trace.sampled:
+            return {}
+        return {"trace_id": f"{self.trace.trace_id:032x}", "span_id": f"{self.span_id:016x}"}
+
+
+class NoSpan:
+    """A span of which nothing is kept; there is one, `NO_SPAN`."""
+
+    __slots__ = ()
+    recording: Final = False
+    sampled: Final = False
+    subject: Final = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Do nothing."""
+
+    def child(self, name: str, kind: SpanKind = SpanKind.INTERNAL) -> NoSpan:  # noqa: ARG002 - as Span's
+        """Itself."""
+        return self
+
+    def set(self, name: str, value: Attribute) -> None:
+        """Do nothing."""
+
+    def event(self, name: str, attributes: dict[str, Attribute]) -> None:
+        """Do nothing."""
+
+    def link(self, context: SpanContext, cause: str) -> None:
+        """Do nothing."""
+
+    def fail(self, error: BaseException) -> None:
+        """Do nothing."""
+
+    def finish(self) -> None:
+        """Do nothing."""
+
+    @property
+    def context(self) -> None:
+        """None."""
+        return
+
+    @property
+    def root(self) -> NoSpan:
+        """Itself."""
+        return self
+
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """Empty."""
+        return {}
+
+
+NO_SPAN: Final = NoSpan()
+
+_current: ContextVar[Span | NoSpan] = ContextVar("openclaw_span", default=NO_SPAN)
+
+
+def current_span() -> Span | NoSpan:
+    """The span that goes on here; `NO_SPAN` where nothing is recorded."""
+    return _current.get()
+
+
+def child_span(name: str, kind: SpanKind = SpanKind.INTERNAL) -> Span | NoSpan:
+    """Begin a span under the current one, for a `with` block."""
+    return _current.get().child(name, kind)
+
+
+def follow_up(origin: Span | NoSpan, name: str) -> Span | NoSpan:
+    """Begin a span under one that may have ended: work that it left to the background.
+
+    It is exported with what is under it when its own block ends; nothing is recorded when the trace of
+    `origin` was not kept.
+    """
+    if not isinstance(origin, Span) or not origin.trace.kept:
+        return NO_SPAN
+    trace = Trace(origin.trace.sink, origin.trace.trace_id, sampled=origin.trace.sampled)
+    trace.kept = True
+    trace.root = Span(trace, origin.span_id, name, SpanKind.INTERNAL)
+    return trace.root
+
+
+def parse_traceparent(text: str) -> SpanContext | None:
+    """The context that a W3C `traceparent` names; None when it is none, as anybody may write anything."""
+    match = _TRACEPARENT.fullmatch(text)
+    if match is None or text.startswith("ff"):
+        return None
+    trace_id, span_id = int(match[1], 16), int(match[2], 16)
+    if not trace_id or not span_id:
+        return None
+    return SpanContext(trace_id, span_id, bool(int(match[3], 16) & 1))
