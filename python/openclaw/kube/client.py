@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from openclaw.api.kinds import ResourceKind
+from openclaw.kube.calls import traced_request
 from openclaw.kube.paths import collection_path, object_path
 from openclaw.kube.transport import Response, Transport
 from openclaw.telemetry.logs import Log
@@ -45,8 +46,14 @@ class Client:
         body: bytes | None = None,
         content_type: str | None = None,
     ) -> bytes:
-        response = await self.transport.request(
-            method, path, query=query, body=body, content_type=content_type, timeout=self.timeout
+        response = await traced_request(
+            self.transport,
+            method,
+            path,
+            query=query,
+            body=body,
+            content_type=content_type,
+            timeout=self.timeout,
         )
         if response.warnings:
             self._warn(method, path, response)

@@ -23,6 +23,7 @@ import orjson
 
 from openclaw.api.kinds import ResourceKind
 from openclaw.kube.backoff import Backoff
+from openclaw.kube.calls import traced_request
 from openclaw.kube.errors import (
     ApiError,
     Forbidden,
@@ -36,6 +37,7 @@ from openclaw.kube.errors import (
 from openclaw.kube.paths import collection_path
 from openclaw.kube.transport import Transport
 from openclaw.telemetry.logs import Log
+from openclaw.telemetry.tracing import NO_TRACING, Tracer
 
 __all__ = ["Batch", "ListPage", "ListWatch", "Sink", "WatchState"]
 
@@ -123,6 +125,7 @@ class ListWatch:
         watch_seconds: the time after which the server is asked to end a watch; the true one is drawn
             from 1 to 1.25 times this, so that watches do not end together.
         idle_grace: seconds beyond that without a byte after which a watch counts as dead.
+        tracer: records lists; watches are no spans.
         backoff: how long to wait after failures.
         clock: seconds, monotonic; that of `last_received` and `disconnected_since`.
     """
@@ -142,6 +145,7 @@ class ListWatch:
         watch_seconds: float = 240.0,
         idle_grace: float = 15.0,
         backoff: Backoff | None = None,
+        tracer: Tracer = NO_TRACING,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.kind = kind
@@ -150,6 +154,7 @@ class ListWatch:
         self._on_batch = on_batch
         self._on_restart = on_restart
         self._on_received = on_received
+        self._tracer = tracer
         self._path = collection_path(kind, namespace)
         self._selectors = dict(selectors or {})
         self._page_size = page_size
@@ -173,7 +178,9 @@ class ListWatch:
                 self._connected_at = None
                 try:
                     if self._position is None:
-                        await self._list()
+                        name = "relist" if self.synced.is_set() else "list"
+                        with self._tracer.start(f"{name} {self.kind.kind}"):
+                            await self._list()
                     await self._watch(self._position or "0")
                     self._restarted("closed")
                     if self._lived() < _CLOSED_TOO_SOON_SECONDS:
@@ -234,8 +241,8 @@ class ListWatch:
             query = {**self._selectors, "limit": str(self._page_size)}
             if token:
                 query["continue"] = token
-            response = await self._transport.request(
-                "GET", self._path, query=query, timeout=_LIST_TIMEOUT_SECONDS
+            response = await traced_request(
+                self._transport, "GET", self._path, query=query, timeout=_LIST_TIMEOUT_SECONDS
             )
             page = self._sink.feed_list(response.body)
             token = page.continue_token

@@ -13,6 +13,7 @@ from openclaw.kube.transport import Transport
 from openclaw.runtime.predicates import Predicate
 from openclaw.runtime.queue import Key, Priority
 from openclaw.runtime.reconciler import Index
+from openclaw.telemetry.tracing import NO_TRACING, Tracer
 
 __all__ = ["OWNER_INDEX", "Delta", "Informer"]
 
@@ -27,6 +28,8 @@ class Delta(NamedTuple):
     reason: str
     """`added`, `updated` or `deleted`."""
     priority: Priority
+    uid: str = ""
+    """Of the object that changed, which is a child of `key`'s where the subscription leads to owners."""
 
 
 Handler = Callable[[Delta], None]
@@ -44,6 +47,7 @@ class Informer:
         namespace: one namespace, or None for all.
         on_restart: told why a watch was begun again.
         on_received: told when the server sent something.
+        tracer: records lists.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class Informer:
         namespace: str | None = None,
         on_restart: Callable[[str], None] | None = None,
         on_received: Callable[[], None] | None = None,
+        tracer: Tracer = NO_TRACING,
     ) -> None:
         self.kind = kind
         self.cache = Cache(manager=field_manager)
@@ -69,6 +74,7 @@ class Informer:
             namespace=namespace,
             on_restart=on_restart,
             on_received=on_received,
+            tracer=tracer,
         )
 
     def add_indexes(self, indexes: Iterable[Index]) -> None:
@@ -103,9 +109,9 @@ class Informer:
         await self.listwatch.run()
 
     def _dispatch(self, batch: Batch, initial: bool) -> None:  # noqa: FBT001 - the signature of on_batch
-        for number, namespace, name, reason, _uid in batch.deltas:
+        for number, namespace, name, reason, uid in batch.deltas:
             handler, priority = self._handlers[number]
-            handler(Delta(Key(namespace, name), reason, Priority.INITIAL if initial else priority))
+            handler(Delta(Key(namespace, name), reason, Priority.INITIAL if initial else priority, uid))
 
     def put(self, body: bytes) -> None:
         """Take the answer to a write of our own, so that no later run decides on an older state.

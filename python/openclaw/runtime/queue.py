@@ -24,6 +24,7 @@ from openclaw.kube.backoff import Backoff
 __all__ = ["Key", "Priority", "Queue", "QueueClosed", "Work"]
 
 _STALE_KEPT = 64
+_CAUSES_KEPT = 16
 
 
 class Key(NamedTuple):
@@ -62,12 +63,14 @@ class Work:
         priority: the most urgent one with which it was added.
         reasons: why it was added: each different reason once, in order.
         waited: seconds from when it was due until now.
+        causes: what the adders had to say for its trace; the first few.
     """
 
     key: Key
     priority: Priority
     reasons: tuple[str, ...]
     waited: float
+    causes: tuple[object, ...] = ()
 
 
 @dataclass(slots=True)
@@ -78,6 +81,12 @@ class _Entry:
     ticket: int = -1
     """The number of its place in the heap of delayed keys; -1 while it has none."""
     reasons: dict[str, None] = field(default_factory=dict)
+    causes: tuple[object, ...] = ()
+
+    def note(self, reason: str, cause: object) -> None:
+        self.reasons[reason] = None
+        if cause is not None and len(self.causes) < _CAUSES_KEPT and cause not in self.causes:
+            self.causes += (cause,)
 
 
 _Lane = OrderedDict[Key, None]
@@ -135,7 +144,9 @@ class Queue:
         """Keys that were taken and are not done."""
         return len(self._running)
 
-    def add(self, key: Key, priority: Priority, reason: str, *, delay: float = 0.0) -> None:
+    def add(
+        self, key: Key, priority: Priority, reason: str, *, delay: float = 0.0, cause: object = None
+    ) -> None:
         """Ask for a run of `key` after `delay` seconds, or earlier where it already waits for less."""
         if self._closed:
             return
@@ -146,10 +157,10 @@ class Queue:
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry(priority, due)
-            entry.reasons[reason] = None
+            entry.note(reason, cause)
             self._schedule(key, entry)
             return
-        entry.reasons[reason] = None
+        entry.note(reason, cause)
         if priority < entry.priority:
             if entry.ready:
                 self._leave_lane(key, entry.priority)
@@ -159,7 +170,15 @@ class Queue:
             entry.due = due
             self._schedule(key, entry)
 
-    def retry(self, key: Key, reason: str, *, at_least: float = 0.0, at_most: float = math.inf) -> float:
+    def retry(
+        self,
+        key: Key,
+        reason: str,
+        *,
+        at_least: float = 0.0,
+        at_most: float = math.inf,
+        cause: object = None,
+    ) -> float:
         """Ask for a run after the key's own backoff, which grows with each failure.
 
         Returns:
@@ -171,7 +190,7 @@ class Queue:
         delay = min(max(backoff.next(), at_least), at_most)
         if self._on_retry is not None:
             self._on_retry()
-        self.add(key, Priority.RETRY, reason, delay=delay)
+        self.add(key, Priority.RETRY, reason, delay=delay, cause=cause)
         return delay
 
     def hold(self, key: Key, seconds: float) -> None:
@@ -279,7 +298,9 @@ class Queue:
             self._ready -= 1
             self._running.add(key)
             self._held.pop(key, None)
-            return Work(key, priority, tuple(entry.reasons), max(0.0, self._clock() - entry.due))
+            return Work(
+                key, priority, tuple(entry.reasons), max(0.0, self._clock() - entry.due), entry.causes
+            )
         return None
 
     def _wake(self) -> None:

@@ -75,6 +75,9 @@ class SpanSink(Protocol):
     spans_per_trace: int
     """Children of one trace beyond these are dropped."""
 
+    def decide(self, trace: Trace) -> bool:
+        """Say once and for all whether the trace is kept; its root is about to end."""
+
     def finished(self, trace: Trace) -> None:
         """A trace's root has ended."""
 
@@ -89,15 +92,15 @@ class Trace:
         sampled: decided when it began, and told to others.
         root: its first span here.
         spans: those that have ended.
-        kept: whether it is exported; known for sure once the root has ended.
+        kept: whether it is exported; sampled ones are, of others it is `decided` at the end.
     """
 
-    __slots__ = ("begun", "kept", "root", "sampled", "sink", "spans", "trace_id")
+    __slots__ = ("begun", "decided", "kept", "root", "sampled", "sink", "spans", "trace_id")
 
     def __init__(self, sink: SpanSink, trace_id: int, *, sampled: bool) -> None:
         self.sink = sink
         self.trace_id = trace_id
-        self.sampled = self.kept = sampled
+        self.sampled = self.kept = self.decided = sampled
         self.spans: list[Span] | None = []
         self.begun = 0
         self.root: Span
@@ -221,6 +224,14 @@ class Span:
         """What others need to refer to it."""
         return SpanContext(self.trace.trace_id, self.span_id, self.trace.sampled)
 
+    def settle(self) -> bool:
+        """Whether its trace is kept, if it is the root and about to end. Ask before completing it."""
+        return self.trace.sink.decide(self.trace)
+
+    def about(self, subject: object) -> None:
+        """Say what it is about."""
+        self.subject = subject
+
     @property
     def sampled(self) -> bool:
         """Whether it is exported whatever comes."""
@@ -251,7 +262,6 @@ class NoSpan:
     __slots__ = ()
     recording: Final = False
     sampled: Final = False
-    subject: Final = None
 
     def __enter__(self) -> Self:
         return self
@@ -280,10 +290,8 @@ class NoSpan:
     def finish(self) -> None:
         """Do nothing."""
 
-    @property
-    def context(self) -> None:
-        """None."""
-        return
+    def about(self, subject: object) -> None:
+        """Do nothing."""
 
     @property
     def root(self) -> NoSpan:
@@ -320,7 +328,7 @@ def follow_up(origin: Span | NoSpan, name: str) -> Span | NoSpan:
     if not isinstance(origin, Span) or not origin.trace.kept:
         return NO_SPAN
     trace = Trace(origin.trace.sink, origin.trace.trace_id, sampled=origin.trace.sampled)
-    trace.kept = True
+    trace.kept = trace.decided = True
     trace.root = Span(trace, origin.span_id, name, SpanKind.INTERNAL)
     return trace.root
 

@@ -116,25 +116,24 @@ class RecordingTracer:
         trace.root = root = Span(trace, 0, name, kind)
         return root
 
-    def will_keep(self, root: Span) -> bool:
-        """Whether the trace is exported if its root ends now."""
-        trace = root.trace
-        return (
-            trace.kept
-            or (self._keep_errors and root.error is not None)
-            or (self._slow is not None and (root.end or time.time_ns()) - root.start > self._slow)
-        )
+    def decide(self, trace: Trace) -> bool:
+        """Whether the trace is kept, given how its root ends."""
+        if not trace.decided:
+            trace.decided = True
+            if self._matters(trace.root):
+                trace.kept = self._allowed()
+                if not trace.kept:
+                    self.dropped("rate", trace.begun + 1)
+        return trace.kept
+
+    def _matters(self, root: Span) -> bool:
+        if self._keep_errors and root.error is not None:
+            return True
+        return self._slow is not None and (root.end or time.time_ns()) - root.start > self._slow
 
     def finished(self, trace: Trace) -> None:
         """The root has ended: keep the trace or forget it."""
-        if not trace.kept:
-            if not self.will_keep(trace.root):
-                return
-            if not self._allowed():
-                self.dropped("rate", len(trace.spans or ()))
-                return
-            trace.kept = True
-        if trace.spans:
+        if self.decide(trace) and trace.spans:
             self._queue.put(trace.spans)
 
     def dropped(self, reason: str, count: int) -> None:

@@ -1,0 +1,197 @@
+"""The span of a run: what led to it, which object it is about, how it ended.
+
+The root of each trace is a CONSUMER span named by controller and kind, as KEP-5915 has it: it has no parent
+but links, to whatever changed the object, a child of it, or asked for the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from openclaw._core import slot
+from openclaw.api.kinds import ResourceKind
+from openclaw.api.resource import CustomResource
+from openclaw.runtime.errors import ErrorClass
+from openclaw.runtime.informer import OWNER_INDEX, Delta, Informer
+from openclaw.runtime.queue import Work
+from openclaw.telemetry.spans import (
+    TRACEPARENT_ANNOTATION,
+    NoSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    current_span,
+    parse_traceparent,
+)
+from openclaw.telemetry.tracing import Tracer
+
+__all__ = ["Cause", "RunSpans", "asked_by_this_run"]
+
+_CHILDREN_SEARCHED: Final = 64
+_NOT_FAILURES: Final = frozenset({ErrorClass.CONFLICT, ErrorClass.THROTTLED, ErrorClass.GONE})
+
+
+class Cause(NamedTuple):
+    """Why a key was enqueued.
+
+    Attributes:
+        reason: in words, `Deployment updated`.
+        kind: of the object that changed, and `uid` which one; None where no object did.
+        place: its namespace and name, where they are known.
+        origin: the span that asked for the run, or the list in which the object was found.
+    """
+
+    reason: str
+    kind: ResourceKind | None = None
+    uid: str = ""
+    place: tuple[str, str] | None = None
+    origin: SpanContext | None = None
+
+
+def asked_by_this_run(reason: str, delay: float | None = None) -> Cause | None:
+    """The cause of a run that the current one asks for; None where that would lead nowhere."""
+    root = current_span().root
+    if not isinstance(root, Span):
+        return None
+    if delay is not None:
+        root.set("openclaw.requeue_delay", round(delay, 6))
+    if not root.sampled and root.error is None:
+        return None  # most likely it is not kept
+    return Cause(reason, origin=root.context)
+
+
+class RunSpans:
+    """Begins and completes the spans of one controller's runs.
+
+    Args:
+        tracer: records them, or not.
+        controller: its name.
+        root: the kind of its roots.
+        informers: the caches of the kinds that it reads.
+    """
+
+    def __init__(
+        self, tracer: Tracer, controller: str, root: ResourceKind, informers: Mapping[ResourceKind, Informer]
+    ) -> None:
+        self.tracer = tracer
+        self._controller = controller
+        self._root = root
+        self._informers = informers
+        self._name = f"reconcile {controller}/{root.kind}"
+
+    def cause(self, delta: Delta, reason: str, kind: ResourceKind, *, named: bool = False) -> Cause | None:
+        """The cause that a delta is; `named` where its key is that of the object that changed."""
+        if not self.tracer.enabled:
+            return None
+        span = current_span()
+        origin = span.context if isinstance(span, Span) and span.sampled else None
+        return Cause(
+            reason, kind, delta.uid, (delta.key.namespace, delta.key.name) if named else None, origin
+        )
+
+    def begin(self, work: Work) -> Span | NoSpan:
+        """The span of a run that begins now."""
+        span = self.tracer.start(self._name, SpanKind.CONSUMER)
+        if isinstance(span, Span):
+            self._link(span, work)
+        return span
+
+    def failed(self, span: Span | NoSpan, error: Exception, kind: ErrorClass) -> None:
+        """Record the error that ended the run; what is tried again by design does not fail the span."""
+        if not isinstance(span, Span):
+            return
+        span.set("openclaw.error_class", kind.value)
+        if kind in _NOT_FAILURES:
+            span.set("error.type", type(error).__name__)
+        else:
+            span.fail(error)
+
+    def complete(self, span: Span | NoSpan, work: Work, *, attempt: int, result: str) -> None:
+        """Say all that is known at the end, if anybody will ever see it."""
+        if not isinstance(span, Span) or not span.settle():
+            return
+        namespace, name = work.key
+        given = span.attributes or {}
+        span.attributes = {
+            "openclaw.controller": self._controller,
+            "openclaw.object.group": self._root.group,
+            "openclaw.object.version": self._root.version,
+            "openclaw.object.kind": self._root.kind,
+            "openclaw.object.namespace": namespace,
+            "openclaw.object.name": name,
+            "openclaw.attempt": attempt,
+            "openclaw.reasons": work.reasons,
+            "openclaw.priority": work.priority.name.lower(),
+            "openclaw.queue_wait": round(work.waited, 6),
+            "openclaw.result": result,
+            **given,
+        }
+        if isinstance(span.subject, CustomResource):
+            self._identify(span, span.subject)
+
+    def _identify(self, span: Span, obj: CustomResource) -> None:
+        metadata = obj.metadata
+        uid = metadata.uid or ""
+        span.set("openclaw.object.uid", uid)
+        span.set("openclaw.object.resource_version", metadata.resource_version or "")
+        if metadata.generation is not None:
+            span.set("openclaw.object.generation", metadata.generation)
+        span.set("openclaw.slot", slot(uid))
+        if not span.sampled:
+            # Sampled ones were linked before the run could change anything.
+            self._link_once(span, (metadata.annotations or {}).get(TRACEPARENT_ANNOTATION), "annotation")
+
+    def _link(self, span: Span, work: Work) -> None:
+        causes = [cause for cause in work.causes if isinstance(cause, Cause)]
+        for cause in causes:
+            if cause.origin is not None:
+                span.link(cause.origin, cause.reason)
+        if not span.sampled:
+            return
+        stored = self._informers[self._root].cache.get(*work.key)
+        if stored is None:
+            return
+        root = orjson.loads(stored)["metadata"]
+        own = next((cause.reason for cause in causes if cause.kind == self._root), "annotation")
+        self._link_once(span, _annotation(root), own)
+        for cause in causes:
+            if cause.kind is not None and cause.kind != self._root:
+                self._link_once(span, self._traceparent_of(cause, root["uid"]), cause.reason)
+
+    def _traceparent_of(self, cause: Cause, root_uid: str) -> str | None:
+        """What the object that changed says of who changed it last."""
+        informer = self._informers.get(cause.kind) if cause.kind is not None else None
+        if informer is None:
+            return None
+        for metadata in _candidates(informer, cause, root_uid):
+            if metadata.get("uid") == cause.uid:
+                return _annotation(metadata)
+        return None
+
+    @staticmethod
+    def _link_once(span: Span, traceparent: str | None, cause: str) -> None:
+        context = parse_traceparent(traceparent) if traceparent else None
+        if context is None or not context.sampled:
+            return  # nobody has recorded it
+        if all(link.context != context for link in span.links or ()):
+            span.link(context, cause)
+
+
+def _candidates(informer: Informer, cause: Cause, root_uid: str) -> Iterator[dict[str, Any]]:
+    if cause.place is not None:
+        places = [cause.place]
+    else:
+        places = informer.cache.lookup(OWNER_INDEX, root_uid)[:_CHILDREN_SEARCHED]
+    uid = cause.uid.encode()
+    for namespace, name in places:
+        stored = informer.cache.get(namespace, name)
+        if stored is not None and uid in stored:
+            yield orjson.loads(stored)["metadata"]
+
+
+def _annotation(metadata: Mapping[str, Any]) -> str | None:
+    value = (metadata.get("annotations") or {}).get(TRACEPARENT_ANNOTATION)
+    return value if isinstance(value, str) else None
