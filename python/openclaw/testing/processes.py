@@ -26,6 +26,7 @@ from openclaw.testing.errors import ControlPlaneError
 from openclaw.testing.watchdog import FOLDER_VARIABLE, Identity, State, marker
 
 _UNOWNED_AFTER: Final = 60.0  # seconds until a folder without a state file counts as left over
+_STOP_POLL: Final = 0.002  # seconds
 _TAIL_BYTES: Final = 64 * 1024
 
 
@@ -103,8 +104,15 @@ class Processes:
         return self._child(name).pid
 
     def send_signal(self, name: str, number: signal.Signals) -> None:
-        """Send a signal to `name`; does nothing when it has ended."""
-        self._child(name).send_signal(number)
+        """Send a signal to `name`; does nothing when it has ended.
+
+        SIGSTOP is waited for: it reaches the threads one by one, and the last may still answer a request.
+        """
+        child = self._child(name)
+        child.send_signal(number)
+        if number == signal.SIGSTOP:
+            while child.poll() is None and not _is_stopped(child.pid):
+                time.sleep(_STOP_POLL)
 
     def end(self, name: str, *, grace: float = 0.0) -> None:
         """End `name` and wait for it: SIGTERM, and after `grace` seconds (at once when 0) SIGKILL."""
@@ -173,3 +181,15 @@ def _changed(folder: Path) -> float:
         return folder.stat().st_mtime
     except FileNotFoundError:  # Somebody else has just cleaned it.
         return time.time()
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether every thread of the process is stopped; True where there is no /proc to tell."""
+    tasks = Path(f"/proc/{pid}/task")
+    if not tasks.is_dir():
+        return True
+    for task in tasks.iterdir():
+        with contextlib.suppress(OSError):  # a thread may end meanwhile
+            if (task / "stat").read_text().rpartition(")")[2].split()[0] not in {"T", "t"}:
+                return False
+    return True
