@@ -65,6 +65,7 @@ class Controller:
         self.reconciler = reconciler
         self.concurrency = concurrency or reconciler.concurrency
         self.log = Log(f"openclaw.controller.{self.name}", controller=self.name)
+        self._closing = asyncio.Event()
         self.queue = Queue(on_add=metrics.added, on_retry=metrics.retried)
         self._metrics = metrics
         metrics.set_concurrency(self.concurrency)
@@ -136,13 +137,29 @@ class Controller:
         return all(informer.synced for informer in self.kinds.values())
 
     async def run(self) -> None:
-        """Wait for the caches, then work until the queue is closed; cancelled runs are abandoned."""
-        for informer in self.kinds.values():
-            await informer.listwatch.synced.wait()
+        """Wait for the caches, then work until `close`; cancelled runs are abandoned."""
+        if not await self._caches_before_close():
+            return
         self.log.info("controller started", workers=self.concurrency)
         async with asyncio.TaskGroup() as group:
             for number in range(self.concurrency):
                 group.create_task(self._work(), name=f"{self.name}-worker-{number}")
+
+    def close(self) -> None:
+        """Begin no more runs; `run` ends with those in flight."""
+        self._closing.set()
+        self.queue.close()
+
+    async def _caches_before_close(self) -> bool:
+        """Wait until every cache is there; False when `close` came first."""
+        synced = [informer.listwatch.synced.wait() for informer in self.kinds.values()]
+        waiting = asyncio.gather(*synced), asyncio.ensure_future(self._closing.wait())
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for future in waiting:
+                future.cancel()
+        return not self._closing.is_set()
 
     async def _work(self) -> None:
         while True:

@@ -211,12 +211,10 @@ class Manager:
         try:
             await asyncio.wait((workers, stopping), return_when=asyncio.FIRST_COMPLETED)
             for controller in self.controllers:
-                controller.queue.close()
+                controller.close()
             if workers.done():
                 await workers
                 return
-            if not all(controller.synced for controller in self.controllers):
-                return  # nobody works yet
             done, _ = await asyncio.wait((workers,), timeout=self.options.grace)
             if done:
                 await workers
