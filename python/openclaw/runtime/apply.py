@@ -18,7 +18,9 @@ from openclaw.runtime.errors import NotControlled
 from openclaw.runtime.informer import Informer
 from openclaw.runtime.ownership import adopt, check_control, is_left_behind, is_ours
 from openclaw.runtime.queue import Key
+from openclaw.runtime.stamp import as_compared, note_changes, stamped
 from openclaw.telemetry.logs import Log
+from openclaw.telemetry.spans import TRACEPARENT_ANNOTATION, child_span
 
 __all__ = ["Applied", "Applier"]
 
@@ -84,9 +86,13 @@ class Applier:
         stored = informer.cache.get(namespace, name)
         paths: tuple[str, ...] = ()
         if stored is not None:
-            paths = tuple(diff(body, stored, self._client.field_manager))
-            live = _typed(kind, orjson.loads(stored))
-            foreign = _foreign_keys(live, intent, exact)
+            with child_span("diff") as span:
+                live = _typed(kind, orjson.loads(stored))
+                compared = as_compared(intent, live)
+                compared_body = body if compared is intent else orjson.dumps(compared)
+                paths = tuple(diff(compared_body, stored, self._client.field_manager))
+                foreign = _foreign_keys(live, intent, exact)
+                note_changes(span, kind, namespace, name, paths + _removed_paths(foreign))
             if not paths and not foreign:
                 return Applied(live, "unchanged")
             if is_left_behind(live, root):
@@ -102,10 +108,12 @@ class Applier:
             elif self._is_settled((kind, namespace, name), body, live):
                 return Applied(live, "unchanged", paths)
         # What the cache does not know yet may be anybody's: without force, others' fields are a conflict.
-        answer = await self._client.apply(kind, namespace or None, name, body, force=stored is not None)
+        to_send = stamped(intent)
+        sent = body if to_send is intent else orjson.dumps(to_send)
+        answer = await self._client.apply(kind, namespace or None, name, sent, force=stored is not None)
         informer.put(answer)
         live = orjson.loads(answer)
-        self._remember((kind, namespace, name), body, answer, live)
+        self._remember((kind, namespace, name), body, sent, live, answer)
         return Applied(live, "updated" if stored is not None else "created", paths)
 
     def _check_control(self, live: dict[str, Any], root: CustomResource, kind: ResourceKind) -> None:
@@ -177,8 +185,8 @@ class Applier:
     # own way. Against that, what it made of an intent is remembered; as long as neither the intent nor the
     # live object's own content changes, applying it again would change nothing, for ever.
 
-    def _remember(self, place: _Place, body: bytes, answer: bytes, live: dict[str, Any]) -> None:
-        left = diff(body, answer, self._client.field_manager)
+    def _remember(self, place: _Place, body: bytes, sent: bytes, live: dict[str, Any], answer: bytes) -> None:
+        left = diff(sent, answer, self._client.field_manager)
         if not left:
             self._unsettled.pop(place, None)
             return
@@ -222,6 +230,10 @@ def _content(live: dict[str, Any]) -> bytes:
     metadata = live.get("metadata", {})
     kept = {
         key: metadata.get(key) for key in ("labels", "annotations", "ownerReferences", "finalizers", "uid")
+    }
+    # Who changed it last is no part of it.
+    kept["annotations"] = {
+        key: value for key, value in (kept["annotations"] or {}).items() if key != TRACEPARENT_ANNOTATION
     }
     rest = {
         key: value for key, value in live.items() if key not in ("status", "metadata", "apiVersion", "kind")

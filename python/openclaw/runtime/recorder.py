@@ -19,6 +19,7 @@ from openclaw.api.resource import CustomResource
 from openclaw.kube.client import Client
 from openclaw.kube.errors import NotFound
 from openclaw.telemetry.logs import Log
+from openclaw.telemetry.spans import NO_SPAN, NoSpan, Span, current_span, follow_up
 
 __all__ = ["EventRecorder", "EventType"]
 
@@ -46,6 +47,7 @@ class _Series:
         last: when it happened last, by the recorder's clock; `last_time` the same for the API.
         queued: somebody is about to tell the API server.
         created: the API server has the object.
+        origin: the run that it is queued for.
     """
 
     event: dict[str, Any]
@@ -54,6 +56,7 @@ class _Series:
     count: int = 1
     queued: bool = False
     created: bool = False
+    origin: Span | NoSpan = NO_SPAN
 
 
 @dataclass(slots=True)
@@ -153,6 +156,7 @@ class EventRecorder:
             self.dropped += 1
             return False
         series.queued = True
+        series.origin = current_span().root
         return True
 
     async def run(self) -> None:
@@ -160,7 +164,10 @@ class EventRecorder:
         while True:
             series = await self._queue.get()
             try:
-                await self._send(series)
+                with follow_up(series.origin, "event write") as span:
+                    series.origin = NO_SPAN
+                    span.set("openclaw.event.reason", series.event["reason"])
+                    await self._send(series)
             except Exception as error:  # noqa: BLE001 - an event never takes the process down
                 self.dropped += 1
                 log.warning("an event could not be sent", reason=series.event["reason"], error=str(error))

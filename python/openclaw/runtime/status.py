@@ -11,6 +11,7 @@ from openclaw.api.resource import CustomResource
 from openclaw.kube.client import Client
 from openclaw.kube.errors import Conflict, NotFound
 from openclaw.runtime.mergepatch import apply_merge_patch, merge_patch
+from openclaw.telemetry.spans import child_span
 
 __all__ = ["StatusWriter", "status_as_read"]
 
@@ -50,6 +51,16 @@ class StatusWriter:
         """
         if orjson.dumps(before) == orjson.dumps(after):
             return None
+        with child_span("status write"):
+            return await self._write(kind, identity, before, after)
+
+    async def _write(
+        self,
+        kind: ResourceKind,
+        identity: dict[str, Any],
+        before: dict[str, Any],
+        after: dict[str, Any],
+    ) -> bytes | None:
         ours = merge_patch(before, after)
         conditions = _changed_conditions(before, after)
         version = identity.get("resourceVersion")
