@@ -18,6 +18,7 @@ from tests.integration.openclaw.claws import (
     condition,
     container,
     create_settled,
+    degraded,
     managed,
     says,
     settled,
@@ -318,3 +319,39 @@ async def test_a_restart_of_a_deployment_by_hand_shows_as_progress(
     deployment = await kube_client.get("Deployment", namespace, WORKER)
     assert deployment["spec"]["template"]["metadata"]["annotations"] == stamp
     assert (container(deployment)["image"], WEB, QUEUE) == (JOBS, WEB, QUEUE)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "words"),
+    [
+        (
+            FRONTEND,
+            {"readinessProbe": {"httpGet": {"path": "/healthz", "port": 8080}}},
+            "readinessProbe",
+        ),
+        (
+            WORKER,
+            {"env": [{"name": "QUEUE_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]},
+            "valueFrom",
+        ),
+    ],
+    ids=["probe", "queue"],
+)
+async def test_an_edit_that_contradicts_ours_is_reported_until_it_is_undone(
+    kube_client: Client, namespace: str, name: str, edit: Object, words: str
+) -> None:
+    """Alternatives, of which only one may be set. An apply can't take away what another manager owns."""
+    await create_settled(kube_client, namespace, claw())
+    before = container(await kube_client.get("Deployment", namespace, name))
+    operations = [
+        {"op": "replace", "path": f"/spec/template/spec/containers/0/{key}", "value": value}
+        for key, value in edit.items()
+    ]
+    await kube_client.patch("Deployment", namespace, name, operations)
+    found = await degraded(kube_client, namespace, words)
+    for kind in ("Degraded", "Stalled"):
+        assert condition(found, kind)["reason"] == "Invalid"
+    undo = [{**it, "value": before[key]} for it, key in zip(operations, edit, strict=True)]
+    await kube_client.patch("Deployment", namespace, name, undo)
+    await wait_settled(kube_client, namespace)
+    assert container(await kube_client.get("Deployment", namespace, name)) == before

@@ -56,6 +56,25 @@ async def test_deletion_while_it_is_rolling_out_leaves_nothing_behind(
     assert trouble(operator, namespace) == []
 
 
+async def test_nothing_is_done_for_an_object_that_a_finalizer_of_others_holds(
+    kube_client: Client, namespace: str, operator: OperatorProcess
+) -> None:
+    await create_settled(kube_client, namespace, claw())
+    await create_settled(kube_client, namespace, claw("canary"))
+    held = {"metadata": {"finalizers": ["example.com/hold"]}}
+    await kube_client.patch("OpenClaw", namespace, "shop", held)
+    await kube_client.delete("OpenClaw", namespace, "shop")
+    await kube_client.delete("Deployment", namespace, "shop-worker")
+    await kube_client.wait_gone("Deployment", namespace, "shop-worker")
+    await change(kube_client, namespace, {"worker": {"replicas": 2}}, "canary")
+    await wait_settled(kube_client, namespace, "canary")
+    names = {it["metadata"]["name"] for it in await kube_client.list("Deployment", namespace)}
+    assert names == {"shop-frontend", "canary-frontend", "canary-worker"}
+    await kube_client.patch("OpenClaw", namespace, "shop", {"metadata": {"finalizers": None}})
+    await kube_client.wait_gone("Deployment", namespace, "shop-frontend", SECONDS)
+    assert trouble(operator, namespace) == []
+
+
 async def test_orphans_stay_and_are_adopted_again(
     kube_client: Client, namespace: str, operator: OperatorProcess
 ) -> None:

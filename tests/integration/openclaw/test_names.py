@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from openclaw._core import fnv1a64
+from openclaw.api.builtin import Deployment
+from openclaw.api.openclaw import OpenClaw
+from openclaw.controllers.openclaw.children import frontend_deployment
+from openclaw.kube import Client as KubeClient
+from openclaw.kube import ConfigSource, Transport
+from openclaw.kube.errors import Conflict
+from openclaw.runtime.apply import Applier
+from openclaw.runtime.informer import Informer
 from openclaw.testing import Client
 from openclaw.testing.client import Object
 from tests.integration.openclaw.claws import (
@@ -12,6 +22,7 @@ from tests.integration.openclaw.claws import (
     claw,
     condition,
     create_settled,
+    degraded,
     managed,
     says,
     settled,
@@ -153,6 +164,24 @@ async def test_a_service_name_taken_gives_no_endpoint(kube_client: Client, names
     )
     assert condition(found, "Degraded")["reason"] == "NameTaken"
     assert "externalEndpoint" not in found["status"]
+    assert says(found, Available="False"), "no Service leads to the pods"
     await kube_client.delete("Service", namespace, "shop-frontend")
     found = await wait_settled(kube_client, namespace)
     assert found["status"]["externalEndpoint"].startswith("<node>:")
+
+
+async def test_an_object_that_the_cache_does_not_know_yet_is_not_taken_over(
+    kube_client: Client, namespace: str, operator_kubeconfig: Path
+) -> None:
+    """Somebody creates a Deployment of the name just before the operator does."""
+    foreign = await kube_client.create(foreign_deployment("shop-frontend"), namespace=namespace)
+    root = OpenClaw.from_dict(await kube_client.create(claw(), namespace=namespace))
+    await degraded(kube_client, namespace, "shop-frontend exists")
+    async with Transport(ConfigSource(operator_kubeconfig)) as transport:
+        empty = Informer(transport, Deployment.resource, field_manager="openclaw")
+        applier = Applier(KubeClient(transport), {Deployment.resource: empty})
+        with pytest.raises(Conflict):
+            await applier.apply(root, Deployment.resource, frontend_deployment(root).to_dict())
+    now = await kube_client.get("Deployment", namespace, "shop-frontend")
+    assert now["spec"] == foreign["spec"]
+    assert "ownerReferences" not in now["metadata"]

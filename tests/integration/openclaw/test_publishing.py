@@ -8,7 +8,15 @@ import pytest
 
 from openclaw.testing import Client
 from openclaw.testing.client import Object
-from tests.integration.openclaw.claws import SECONDS, change, claw, create_settled, wait_settled
+from tests.integration.openclaw.claws import (
+    SECONDS,
+    change,
+    claw,
+    condition,
+    create_settled,
+    degraded,
+    wait_settled,
+)
 from tests.integration.openclaw.operator_process import OperatorProcess
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -139,3 +147,42 @@ async def test_a_node_port_that_somebody_chose_is_kept(kube_client: Client, name
     await wait_settled(kube_client, namespace)
     service = await kube_client.get("Service", namespace, NAME)
     assert service["spec"]["ports"][0]["nodePort"] == chosen
+    await change(kube_client, namespace, {"frontend": {"serviceType": "ClusterIP"}})
+    await wait_settled(kube_client, namespace)
+    service = await kube_client.get("Service", namespace, NAME)
+    assert "nodePort" not in service["spec"]["ports"][0]
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        {"externalTrafficPolicy": "Local"},
+        {"allocateLoadBalancerNodePorts": False},
+        {"internalTrafficPolicy": "Local", "sessionAffinity": "ClientIP"},
+    ],
+    ids=str,
+)
+async def test_what_others_set_for_a_load_balancer_does_not_keep_it_one(
+    kube_client: Client, namespace: str, theirs: Object
+) -> None:
+    await create_settled(kube_client, namespace, claw(frontend={"serviceType": "LoadBalancer"}))
+    await kube_client.patch("Service", namespace, NAME, {"spec": theirs})
+    for kind in ("NodePort", "ClusterIP", "LoadBalancer", "ClusterIP"):
+        await change(kube_client, namespace, {"frontend": {"serviceType": kind}})
+        await wait_settled(kube_client, namespace)
+        assert (await kube_client.get("Service", namespace, NAME))["spec"]["type"] == kind
+
+
+async def test_a_type_that_others_fields_forbid_is_reported(kube_client: Client, namespace: str) -> None:
+    """Source ranges are another manager's, and valid with a load balancer only: not ours to remove."""
+    await create_settled(kube_client, namespace, claw(frontend={"serviceType": "LoadBalancer"}))
+    ranges = {"loadBalancerSourceRanges": ["10.0.0.0/8"]}
+    await kube_client.patch("Service", namespace, NAME, {"spec": ranges})
+    await change(kube_client, namespace, {"frontend": {"serviceType": "ClusterIP", "replicas": 2}})
+    found = await degraded(kube_client, namespace, "frontend: ", "LoadBalancerSourceRanges")
+    assert condition(found, "Degraded")["reason"] == "Invalid"
+    await kube_client.wait_for(
+        "OpenClaw", namespace, "shop", lambda it: it["status"]["frontendReadyReplicas"] == 2, SECONDS
+    )
+    await kube_client.patch("Service", namespace, NAME, {"spec": {"loadBalancerSourceRanges": None}})
+    await wait_settled(kube_client, namespace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 from openclaw.api.builtin import Deployment, Ingress
@@ -73,21 +74,29 @@ class Attempt:
         except KubeError as error:
             self._keep(error)
 
-    def component(self, name: str, *, was_rolling: bool) -> Component:
-        """What became of the component, whose Deployment is called `name`."""
+    def component(self, name: str, *, was_rolling: bool, reachable: bool = True) -> Component:
+        """What became of the component.
+
+        Args:
+            name: of its Deployment.
+            was_rolling: what the last status says of it.
+            reachable: what leads to its pods is there.
+        """
         applied = self._deployment
         if applied is not None and applied.outcome != "terminating":
             settled = applied.outcome == "unchanged" and not was_rolling
             seen = observe(self._name, self._wanted, Deployment(applied.live), settled=settled)
         else:
             seen = observe(self._name, self._wanted, self._own(Deployment, name), settled=False)
+        if not reachable:
+            seen = replace(seen, serving=False)
         if not self.errors:
             return seen
         error = self.errors[0]
         message = error.message if isinstance(error, ApiError) else str(error)
         if self._deployment_refused:
             # Nothing is on its way to what the spec wants.
-            seen = Component(seen.name, seen.wanted, seen.ready, seen.serving, rolling=False)
+            seen = replace(seen, rolling=False)
         return seen.failing(reason_of(error), message)
 
     def _keep(self, error: Exception) -> None:

@@ -18,7 +18,6 @@ from openclaw.controllers.openclaw.children import (
 from openclaw.controllers.openclaw.conditions import state_conditions, was_rolling
 from openclaw.controllers.openclaw.endpoint import external_endpoint
 from openclaw.controllers.openclaw.names import child_name
-from openclaw.controllers.openclaw.observed import Component
 from openclaw.runtime import Context, ErrorClass, Reconciler, Result, classify
 
 __all__ = ["OpenClawReconciler"]
@@ -46,7 +45,14 @@ class OpenClawReconciler(Reconciler[OpenClaw]):
             await frontend.delete(Ingress, child_name(obj.name, FRONTEND))
         await worker.deployment(worker_deployment(obj))
 
-        components = (_component(obj, FRONTEND, frontend), _component(obj, WORKER, worker))
+        components = (
+            frontend.component(
+                child_name(obj.name, FRONTEND),
+                was_rolling=was_rolling(obj, FRONTEND),
+                reachable=service is not None,
+            ),
+            worker.component(child_name(obj.name, WORKER), was_rolling=was_rolling(obj, WORKER)),
+        )
         obj.status.frontend_ready_replicas, obj.status.worker_ready_replicas = (it.ready for it in components)
         obj.status.external_endpoint = external_endpoint(obj, service, ingress)
         state_conditions(ctx, obj, components)
@@ -55,7 +61,3 @@ class OpenClawReconciler(Reconciler[OpenClaw]):
             # The one that may pass soonest decides when to try again.
             raise next((it for it in errors if classify(it) is not ErrorClass.TERMINAL), errors[0])
         return Result.done()
-
-
-def _component(claw: OpenClaw, name: str, attempt: Attempt) -> Component:
-    return attempt.component(child_name(claw.name, name), was_rolling=was_rolling(claw, name))
