@@ -16,14 +16,18 @@ from openclaw.kube.errors import ApiError, KubeError, TooManyRequests
 from openclaw.runtime.apply import Applier
 from openclaw.runtime.errors import ErrorClass, Retry, TerminalError, classify
 from openclaw.runtime.informer import Delta, Informer
+from openclaw.runtime.lasterrors import LastErrors
 from openclaw.runtime.predicates import DeletionChanged, OwnersChanged
 from openclaw.runtime.queue import Key, Priority, Queue, QueueClosed, Work
 from openclaw.runtime.reconciler import Reconciler, Watch, owned_kinds
 from openclaw.runtime.recorder import EventRecorder
 from openclaw.runtime.result import Result
 from openclaw.runtime.run import Runner
+from openclaw.runtime.runspan import RunSpans, asked_by_this_run
 from openclaw.telemetry.logs import Log
 from openclaw.telemetry.metrics import ControllerMetrics, Outcome
+from openclaw.telemetry.spans import current_span
+from openclaw.telemetry.tracing import NO_TRACING, Tracer
 
 __all__ = ["Controller"]
 
@@ -50,6 +54,11 @@ class Controller:
         informers: the manager's informers by kind; those of root, owned and watched kinds must be there.
         metrics: of this controller.
         concurrency: most runs at once; the reconciler's own by default.
+        tracer: records the runs.
+
+    Attributes:
+        running: the keys that are being run, and when each run began, in seconds of the monotonic clock.
+        last_errors: what the latest failing keys failed for.
     """
 
     def __init__(
@@ -60,6 +69,7 @@ class Controller:
         informers: Mapping[ResourceKind, Informer],
         metrics: ControllerMetrics,
         concurrency: int | None = None,
+        tracer: Tracer = NO_TRACING,
     ) -> None:
         self.name = reconciler.name
         self.reconciler = reconciler
@@ -73,6 +83,9 @@ class Controller:
         self._root = informers[reconciler.root.resource]
         self.kinds = {reconciler.root.resource: self._root}
         self._applier = Applier(client, self.kinds)
+        self._spans = RunSpans(tracer, self.name, reconciler.root.resource, self.kinds)
+        self.running: dict[Key, float] = {}
+        self.last_errors = LastErrors()
         self._subscribe(informers)
         self.recorder = (
             EventRecorder(client, f"{self.name}.openclaw.dev") if reconciler.emits_events else None
@@ -89,24 +102,25 @@ class Controller:
     def _subscribe(self, informers: Mapping[ResourceKind, Informer]) -> None:
         root = self.reconciler.root.resource
         self._root.add_indexes(self.reconciler.indexes)
-        self._root.subscribe(self.reconciler.triggers, _SELF, Priority.CHANGE, self._enqueuer(root.kind))
+        self._root.subscribe(self.reconciler.triggers, _SELF, Priority.CHANGE, self._enqueuer(root))
         mapping = _owner_mapping(root)
         for owned in owned_kinds(type(self.reconciler)):
             kind = owned.child.resource
             informer = self.kinds[kind] = informers[kind]
-            informer.subscribe(owned.triggers, mapping, Priority.CHILD, self._enqueuer(kind.kind))
+            informer.subscribe(owned.triggers, mapping, Priority.CHILD, self._enqueuer(kind))
             informer.subscribe(_NAME_FREED, _SELF, Priority.CHILD, self._releaser(kind))
         for watch in self.reconciler.watches:
             kind = watch.target.resource
             informer = self.kinds[kind] = informers[kind]
             informer.subscribe(watch.triggers, _SELF, Priority.CHILD, self._referrers(watch))
 
-    def _enqueuer(self, kind: str) -> Any:
-        add = self.queue.add
-        texts = {reason: f"{kind} {reason}" for reason in ("added", "updated", "deleted")}
+    def _enqueuer(self, kind: ResourceKind) -> Any:
+        add, cause = self.queue.add, self._spans.cause
+        texts = {reason: f"{kind.kind} {reason}" for reason in ("added", "updated", "deleted")}
 
         def enqueue(delta: Delta) -> None:
-            add(delta.key, delta.priority, texts[delta.reason])
+            text = texts[delta.reason]
+            add(delta.key, delta.priority, text, cause=cause(delta, text, kind))
 
         return enqueue
 
@@ -114,8 +128,10 @@ class Controller:
         """Enqueue the roots that wait for the name of an object which is none of theirs."""
 
         def enqueue(delta: Delta) -> None:
+            reason = f"{kind.kind} {delta.reason}"
             for root in self._applier.released(kind, delta.key.namespace, delta.key.name):
-                self.queue.add(root, delta.priority, f"{kind.kind} {delta.reason}")
+                cause = self._spans.cause(delta, reason, kind, named=True)
+                self.queue.add(root, delta.priority, reason, cause=cause)
 
         return enqueue
 
@@ -127,7 +143,8 @@ class Controller:
             reason = f"{kind.kind} {delta.reason}"
             for namespace, name in self._root.cache.lookup(watch.index, delta.key.name):
                 if not kind.namespaced or namespace == delta.key.namespace:
-                    self.queue.add(Key(namespace, name), delta.priority, reason)
+                    cause = self._spans.cause(delta, reason, kind, named=True)
+                    self.queue.add(Key(namespace, name), delta.priority, reason, cause=cause)
 
         return enqueue
 
@@ -152,14 +169,18 @@ class Controller:
 
     async def _caches_before_close(self) -> bool:
         """Wait until every cache is there; False when `close` came first."""
-        synced = [informer.listwatch.synced.wait() for informer in self.kinds.values()]
-        waiting = asyncio.gather(*synced), asyncio.ensure_future(self._closing.wait())
+        waiting = [asyncio.ensure_future(it) for it in (self._all_synced(), self._closing.wait())]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for future in waiting:
-                future.cancel()
+            for task in waiting:
+                task.cancel()
         return not self._closing.is_set()
+
+    async def _all_synced(self) -> bool:
+        for informer in self.kinds.values():
+            await informer.listwatch.synced.wait()
+        return True
 
     async def _work(self) -> None:
         while True:
@@ -177,24 +198,35 @@ class Controller:
         run = self._metrics.begin(work.waited)
         outcome: Outcome = "error"
         terminal = panic = False
-        try:
-            result = await self._runner.run(work, self.queue.failures(work.key) + 1)
-            outcome = self._succeeded(work.key, result)
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a run that raises never takes the process down
-            kind = classify(error)
-            terminal = kind is ErrorClass.TERMINAL or isinstance(error, InvalidObjectError)
-            panic = kind is ErrorClass.TRANSIENT and not isinstance(error, KubeError | TimeoutError)
-            outcome = self._failed(work, error, kind)
-        finally:
-            run.end(outcome, terminal=terminal and outcome == "error", panic=panic and outcome == "error")
+        attempt = self.queue.failures(work.key) + 1
+        self.running[work.key] = run.started
+        with self._spans.begin(work) as span:
+            try:
+                result = await self._runner.run(work, attempt)
+                outcome = self._succeeded(work.key, result)
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:  # noqa: BLE001 - a run that raises never takes the process down
+                kind = classify(error)
+                self._spans.failed(span, error, kind)
+                self.last_errors.note(work.key, error, kind.value, attempt)
+                terminal = kind is ErrorClass.TERMINAL or isinstance(error, InvalidObjectError)
+                panic = kind is ErrorClass.TRANSIENT and not isinstance(error, KubeError | TimeoutError)
+                outcome = self._failed(work, error, kind)
+            finally:
+                self.running.pop(work.key, None)
+                failed = outcome == "error"
+                run.end(outcome, terminal=terminal and failed, panic=panic and failed, exemplar=span.ids)
+                self._spans.complete(span, work, attempt=attempt, result=outcome)
 
     def _succeeded(self, key: Key, result: Result | None) -> Outcome:
         self.queue.forget(key)
+        self.last_errors.forget(key)
         if result is None or result.requeue_after is None:
             return "success"
-        self.queue.add(key, Priority.RETRY, "requested", delay=result.requeue_after)
+        delay = result.requeue_after
+        cause = asked_by_this_run("requested", delay)
+        self.queue.add(key, Priority.RETRY, "requested", delay=delay, cause=cause)
         return "requeue_after"
 
     def _failed(self, work: Work, error: Exception, kind: ErrorClass) -> Outcome:
@@ -214,18 +246,22 @@ class Controller:
             if isinstance(error, TooManyRequests):
                 # What changes meanwhile waits too: the server has asked for it.
                 self.queue.hold(key, wait)
-            self.queue.add(key, Priority.RETRY, "throttled", delay=wait)
+            cause = asked_by_this_run("throttled", wait)
+            self.queue.add(key, Priority.RETRY, "throttled", delay=wait, cause=cause)
             self.log.info("waiting as asked", **fields, delay_seconds=round(wait, 3))
             return "requeue_after"
         if kind is ErrorClass.CONFLICT:
             at_once = self.queue.failures(key) < _CONFLICTS_AT_ONCE
-            delay = self.queue.retry(key, "conflict", at_most=0.0 if at_once else float("inf"))
+            cause = asked_by_this_run("conflict")
+            delay = self.queue.retry(key, "conflict", at_most=0.0 if at_once else float("inf"), cause=cause)
+            current_span().set("openclaw.requeue_delay", delay)
             self.log.debug("conflict, running again", **fields, delay_seconds=round(delay, 3))
             return "requeue"
-        if kind is ErrorClass.TERMINAL or isinstance(error, InvalidObjectError):
-            delay = self.queue.retry(key, "failed", at_least=_TERMINAL_SECONDS)
-        else:
-            delay = self.queue.retry(key, "failed")
+        slow = kind is ErrorClass.TERMINAL or isinstance(error, InvalidObjectError)
+        delay = self.queue.retry(
+            key, "failed", at_least=_TERMINAL_SECONDS if slow else 0.0, cause=asked_by_this_run("failed")
+        )
+        current_span().set("openclaw.requeue_delay", delay)
         expected = isinstance(error, KubeError | TerminalError | InvalidObjectError | TimeoutError)
         say = self.log.error if expected else self.log.exception
         say("reconcile failed", **fields, error_class=kind.value, delay_seconds=round(delay, 3))

@@ -69,18 +69,29 @@ class Run:
         """When it began, in seconds of the clock that `Metrics` was given."""
         return self._started
 
-    def end(self, outcome: Outcome, *, terminal: bool = False, panic: bool = False) -> float:
+    def end(
+        self,
+        outcome: Outcome,
+        *,
+        terminal: bool = False,
+        panic: bool = False,
+        exemplar: Mapping[str, str] | None = None,
+    ) -> float:
         """Record the end of the run.
 
         Args:
             outcome: how it ended.
             terminal: with "error": an error that is not tried again before something changes.
             panic: with "error": not an error of the failure model but a defect, such as a KeyError.
+            exemplar: trace and span id, shown beside the duration in the OpenMetrics format.
 
         Returns:
             The run's duration in seconds.
         """
-        return self._controller._ended(self, outcome, terminal=terminal, panic=panic)  # noqa: SLF001 - its own run
+        exemplar = dict(exemplar) if exemplar else None  # an empty one would be shown
+        return self._controller._ended(  # noqa: SLF001 - its own run
+            self, outcome, exemplar, terminal=terminal, panic=panic
+        )
 
 
 class ControllerMetrics:
@@ -128,11 +139,13 @@ class ControllerMetrics:
         self._running.add(run)
         return run
 
-    def _ended(self, run: Run, outcome: Outcome, *, terminal: bool, panic: bool) -> float:
+    def _ended(
+        self, run: Run, outcome: Outcome, exemplar: dict[str, str] | None, *, terminal: bool, panic: bool
+    ) -> float:
         duration = self._clock() - run.started
         self._running.discard(run)
         self._total[outcome].inc()
-        self._time.observe(duration)
+        self._time.observe(duration, exemplar)
         self._work.observe(duration)
         if outcome == "error":
             self._errors.inc()
