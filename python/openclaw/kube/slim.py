@@ -16,13 +16,15 @@ from types import ModuleType
 from typing import Any
 
 _PACKAGES = ("kubernetes_asyncio", "kubernetes_asyncio.client")
+# Of the names that Python itself asks modules for, those that only the real `__init__` has.
+_IN_THE_INIT = frozenset({"__all__", "__version__"})
 
 
 class _DeferredPackage(ModuleType):
     """A package whose `__init__` runs only when an attribute is missing."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or self.__dict__.get("_deferred_done"):
+        if (name.startswith("__") and name not in _IN_THE_INIT) or self.__dict__.get("_deferred_done"):
             msg = f"module {self.__name__!r} has no attribute {name!r}"
             raise AttributeError(msg)
         self.__dict__["_deferred_done"] = True
