@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
 import os
+import re
 import ssl
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import yaml
 
 from openclaw.kube.slim import load_config_module
 
+__all__ = ["Access", "ConfigError", "ConfigSource"]
+
+_LOAD_SECONDS: Final = 60.0
+# The loader names a place by what is there: `Expected key user in /path/{'name': …, 'token': …}`.
+_INLINED: Final = re.compile(r"/\{.*\}", re.DOTALL)
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -25,19 +36,22 @@ class Access:
     Attributes:
         server: base URL, without a trailing slash.
         authorization: value of the Authorization header, or None (client certificate or no authentication).
-        tls: material from which `ssl_context` is made; equal material means the context can stay.
+        tls: files from which `ssl_context` is made (authority, certificate, key), and whether to verify.
+        tls_server_name: the name that the server's certificate must have, where it is not that of `server`.
         namespace: the namespace of the context or of the pod, "default" where there is none.
         proxy: URL of a proxy, or None.
         origin: where this was read, for messages.
+        tls_digest: of the content of those files; they may be replaced under their names.
     """
 
     server: str
-    authorization: str | None
+    authorization: str | None = field(repr=False)
     tls: tuple[str | None, str | None, str | None, bool]
     tls_server_name: str | None
     namespace: str
-    proxy: str | None = None
+    proxy: str | None = field(default=None, repr=False)
     origin: str = "configuration"
+    tls_digest: bytes = b""
 
     def ssl_context(self) -> ssl.SSLContext | None:
         """A context for this access, or None for plain HTTP.
@@ -59,6 +73,8 @@ class Access:
             except OSError as error:
                 msg = f"{self.origin}: the client certificate for {self.server} cannot be used: {error}"
                 raise ConfigError(msg) from error
+        # Since Python 3.13 strict by default, which refuses authorities as older clusters have made them.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if not verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -101,57 +117,133 @@ class ConfigSource:
         return str(default) if default.exists() else None
 
     async def _from_kubeconfig(self, paths: str) -> Access:
+        origin = f"kubeconfig {paths!r}"
         existing = [path for path in paths.split(os.pathsep) if path and _is_file(path)]
         if not existing:
-            msg = f"kubeconfig {paths!r} does not exist"
+            msg = f"{origin} does not exist; set KUBECONFIG or pass --kubeconfig"
             raise ConfigError(msg)
+        for path in existing:
+            _check_file(path)
         config = load_config_module()
         configuration = config.kube_config.Configuration()
         try:
+            merged = config.kube_config.KubeConfigMerger(os.pathsep.join(existing)).config
+            self._check(merged.value, origin)
             loader = config.kube_config.KubeConfigLoader(
-                config_dict=config.kube_config.KubeConfigMerger(os.pathsep.join(existing)).config,
-                active_context=self._context,
-                config_base_path=None,
+                config_dict=merged, active_context=self._context, config_base_path=None
             )
-            await loader.load_and_set(configuration)
+            if loader._user is None:  # noqa: SLF001 - anonymous; the loader looks for certificates in it
+                loader._user = {}  # noqa: SLF001
+            async with asyncio.timeout(_LOAD_SECONDS):
+                await loader.load_and_set(configuration)
             namespace = (loader.current_context or {}).get("context", {}).get("namespace")
-        except Exception as error:
+        except ConfigError:
+            raise
+        except TimeoutError:
+            msg = f"{origin}: its credential plugin did not answer within {_LOAD_SECONDS:g} s"
+            raise ConfigError(msg) from None
+        except Exception as error:  # noqa: BLE001
             # The loader raises KeyError, AssertionError and TypeError for malformed files besides its own.
-            what = str(error) or type(error).__name__
-            msg = f"kubeconfig {paths!r}: {what}"
-            raise ConfigError(msg) from error
-        return _access(configuration, str(namespace or "default"), f"kubeconfig {paths!r}")
+            # They are not shown as the cause: their texts may hold what the file holds.
+            raise ConfigError(f"{origin}: {_described(error)}") from None
+        return _access(configuration, str(namespace or "default"), origin)
+
+    def _check(self, merged: dict[str, Any], origin: str) -> None:
+        """Say what is missing in better words than the loader's."""
+        wanted = self._context or merged.get("current-context")
+        contexts = _by_name(merged["contexts"])
+        known = ", ".join(sorted(contexts)) or "none"
+        if not wanted:
+            msg = (
+                f"{origin} has no current-context; pass --context, or set it with kubectl config use-context "
+                f"(there are: {known})"
+            )
+            raise ConfigError(msg)
+        if wanted not in contexts:
+            raise ConfigError(f"{origin} has no context {wanted!r}; there are: {known}")
+        name = contexts[wanted]["context"]["cluster"]
+        cluster = _by_name(merged["clusters"]).get(name)
+        if cluster is None:
+            raise ConfigError(f"{origin} has no cluster {name!r}, which the context {wanted!r} names")
+        if not (cluster.get("cluster") or {}).get("server"):
+            raise ConfigError(f"{origin}: the cluster {name!r} has no server")
 
     def _from_pod(self) -> Access:
+        origin = "in-cluster configuration"
         config = load_config_module()
         configuration = config.kube_config.Configuration()
         try:
-            config.load_incluster_config(client_configuration=configuration, try_refresh_token=False)
-        except config.ConfigException as error:
-            msg = f"in-cluster configuration: {error}"
+            config.load_incluster_config(
+                client_configuration=configuration,
+                try_refresh_token=False,
+                token_filename=str(SERVICE_ACCOUNT / "token"),
+                cert_filename=str(SERVICE_ACCOUNT / "ca.crt"),
+            )
+            namespace = ""
+            with contextlib.suppress(FileNotFoundError):
+                namespace = (SERVICE_ACCOUNT / "namespace").read_text().strip()
+        except (config.ConfigException, OSError) as error:
+            msg = f"{origin}: {error} Is a service account's token mounted in {SERVICE_ACCOUNT}?"
             raise ConfigError(msg) from error
-        namespace_file = SERVICE_ACCOUNT / "namespace"
-        namespace = namespace_file.read_text().strip() if namespace_file.exists() else "default"
-        return _access(configuration, namespace, "in-cluster configuration")
+        return _access(configuration, namespace or "default", origin)
 
 
 def _is_file(path: str) -> bool:
     return Path(path).expanduser().is_file()
 
 
+def _by_name(items: Iterable[Any]) -> dict[str, dict[str, Any]]:
+    """The entries of a merged list, of which the loader wraps each."""
+    return {item.value["name"]: item.value for item in items}
+
+
+def _check_file(path: str) -> None:
+    """Say what is wrong with a file that is no kubeconfig, without a word of what it holds."""
+    try:
+        content = yaml.safe_load(Path(path).expanduser().read_text())
+    except OSError as error:
+        raise ConfigError(f"kubeconfig {path!r} cannot be read: {error.strerror}") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        raise ConfigError(f"kubeconfig {path!r} is no valid YAML{where}") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise ConfigError(f"kubeconfig {path!r} is no valid YAML: it holds no text") from None
+    if not isinstance(content, dict):
+        raise ConfigError(
+            f"kubeconfig {path!r} is empty or no kubeconfig: kubectl config view shows what should be there"
+        )
+
+
+def _described(error: Exception) -> str:
+    what = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
+    return _INLINED.sub("", what) or type(error).__name__
+
+
+def _digest(files: Iterable[str | None]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for file in files:
+        content = b""
+        if file:
+            with contextlib.suppress(OSError):  # `ssl_context` says what is wrong
+                content = Path(file).read_bytes()
+        digest.update(len(content).to_bytes(8, "big") + content)
+    return digest.digest()
+
+
 def _access(configuration: Any, namespace: str, origin: str) -> Access:
     token = configuration.api_key.get("BearerToken")
+    authorization = token.strip() if token else None
+    if authorization and not authorization.isprintable():
+        raise ConfigError(f"{origin}: the token is no single line of text")
+    files = (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
     return Access(
         server=configuration.host.rstrip("/"),
-        authorization=token.strip() if token else None,
-        tls=(
-            configuration.ssl_ca_cert,
-            configuration.cert_file,
-            configuration.key_file,
-            configuration.verify_ssl,
-        ),
+        authorization=authorization,
+        tls=(*files, configuration.verify_ssl),
         tls_server_name=configuration.tls_server_name,
         namespace=namespace,
         proxy=configuration.proxy,
         origin=origin,
+        tls_digest=_digest(files),
     )
