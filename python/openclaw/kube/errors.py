@@ -215,7 +215,8 @@ def error_from_status(
     except orjson.JSONDecodeError:
         status = None
     if isinstance(status, dict) and status.get("kind") == "Status":
-        status.setdefault("code", code)
+        if not isinstance(status.get("code"), int):
+            status["code"] = code
         return status_error(status, request=request, retry_after=retry_after)
     text = body[:200].decode("utf-8", "replace").strip()
     return _class_of(code, "")(code, "", text, request=request, retry_after=retry_after)

@@ -7,14 +7,14 @@ never repeats a request by itself, but for one that was refused for an expired t
 from __future__ import annotations
 
 import asyncio
-import socket
+import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlencode, urlsplit
 
 import aiohttp
@@ -22,6 +22,7 @@ from yarl import URL
 
 from openclaw.kube.config import Access, ConfigError, ConfigSource
 from openclaw.kube.errors import Unauthorized, Unreachable, error_from_status
+from openclaw.kube.session import Session
 from openclaw.telemetry.logs import Log
 
 __all__ = ["Response", "Transport"]
@@ -32,9 +33,7 @@ Observer = Callable[[str, str, str], None]
 """Called after each request with the code ("<error>" where none came), the method and the host."""
 
 _TOKEN_CHECK_SECONDS = 60.0
-_KEEPALIVE_IDLE_SECONDS = 15
-_KEEPALIVE_INTERVAL_SECONDS = 5
-_KEEPALIVE_PROBES = 3
+_WARNING = re.compile(r'\d{3} \S+ "((?:[^"\\]|\\.)*)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +49,6 @@ class Response:
     status: int
     body: bytes
     warnings: tuple[str, ...] = ()
-
-
-def _keepalive_socket(address: Any) -> socket.socket:
-    """A socket on which a dead peer is noticed in half a minute, also while nothing is sent."""
-    family, kind, proto, _, _ = address
-    sock = socket.socket(family, kind, proto)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (
-        ("TCP_KEEPIDLE", _KEEPALIVE_IDLE_SECONDS),
-        ("TCP_KEEPINTVL", _KEEPALIVE_INTERVAL_SECONDS),
-        ("TCP_KEEPCNT", _KEEPALIVE_PROBES),
-    ):
-        if hasattr(socket, option):
-            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-    return sock
 
 
 class Transport:
@@ -90,13 +74,13 @@ class Transport:
         self._user_agent = user_agent
         self._connections = connections
         self._access: Access | None = None
-        self._tls_server_name: str | None = None
         self._host = ""
         self._base = ""
-        self._session: aiohttp.ClientSession | None = None
-        self._retired: list[aiohttp.ClientSession] = []
-        self._checked = 0.0
-        self._opening = asyncio.Lock()
+        self._session: Session | None = None
+        self._retired: list[Session] = []
+        self._closed = False
+        self._read_at = 0.0
+        self._reading = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -121,72 +105,72 @@ class Transport:
         Raises:
             ConfigError: there is no usable configuration.
         """
-        async with self._opening:
+        async with self._reading:
+            self._closed = False
             if self._session is None:
-                await self._apply(await self._source.load())
+                began = time.monotonic()
+                await self._take(await self._source.load())
+                self._read_at = began
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; requests fail from now on."""
+        self._closed = True
         sessions = [*self._retired, *([self._session] if self._session else [])]
         self._session, self._retired = None, []
         for session in sessions:
             await session.close()
 
-    async def _apply(self, access: Access) -> None:
-        """Take `access`; a new session only for another server or TLS material, so that watches stay open."""
-        before = self._access
-        same = before is not None and (before.tls, before.server, before.proxy) == (
-            access.tls,
-            access.server,
-            access.proxy,
-        )
-        if same and self._session is not None:
-            self._access, self._checked = access, time.monotonic()
+    async def _take(self, access: Access) -> None:
+        """Use `access`; a new session only for another server or TLS material, so that watches stay open."""
+        if self._session is not None and _same_connection(self._access, access):
+            self._access = access
             return
         context = await asyncio.to_thread(access.ssl_context)
-        self._access, self._checked = access, time.monotonic()
+        if self._closed:
+            return
+        self._access = access
         self._base = access.server
         self._host = urlsplit(access.server).netloc
-        self._tls_server_name = access.tls_server_name
-        if self._session is not None:
-            # Requests in flight finish on the old session; it is closed with the transport.
-            self._retired.append(self._session)
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=self._connections,
-                ssl=context if context is not None else True,
-                keepalive_timeout=60,
-                socket_factory=_keepalive_socket,
-            ),
-            headers={"User-Agent": self._user_agent, "Accept": "application/json"},
-            auto_decompress=True,
-            proxy=access.proxy,
-            read_bufsize=2**18,
-            skip_auto_headers={"Content-Type"},
+        old, self._session = (
+            self._session,
+            Session(access, context, user_agent=self._user_agent, connections=self._connections),
         )
+        if old is not None:
+            self._retired = [session for session in (*self._retired, old) if not session.closed]
+            await old.retire()
 
-    async def _reload(self) -> None:
+    async def _read_again(self) -> None:
         """Read the configuration again; while that fails, what is known goes on being used."""
+        self._read_at = time.monotonic()
         try:
-            await self._apply(await self._source.load())
+            await self._take(await self._source.load())
         except ConfigError as error:
             # A file may be read just as it is being replaced.
-            self._checked = time.monotonic()
             log.warning("the configuration could not be read again", error=str(error))
 
-    async def _headers(self, content_type: str | None, *, refresh: bool = False) -> dict[str, str]:
-        if self._session is None:
+    async def _renew(self, refused_at: float) -> None:
+        """After a 401 for a request of that time; of many such requests one reads, the others wait for it."""
+        async with self._reading:
+            if self._read_at <= refused_at:
+                await self._read_again()
+
+    async def _headers(self, content_type: str | None) -> dict[str, str]:
+        if self._session is None and not self._closed:
             await self.open()
-        if refresh or time.monotonic() - self._checked > _TOKEN_CHECK_SECONDS:
-            async with self._opening:
-                if refresh or time.monotonic() - self._checked > _TOKEN_CHECK_SECONDS:
-                    await self._reload()
+        if time.monotonic() - self._read_at > _TOKEN_CHECK_SECONDS and not self._reading.locked():
+            # The others go on with what is known: it is still good, most likely.
+            async with self._reading:
+                await self._read_again()
         headers: dict[str, str] = {}
         if self._access is not None and self._access.authorization:
             headers["Authorization"] = self._access.authorization
         if content_type:
             headers["Content-Type"] = content_type
         return headers
+
+    @property
+    def _tls_server_name(self) -> str | None:
+        return self._access.tls_server_name if self._access else None
 
     def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
         return URL(f"{self._base}{path}?{urlencode(query)}" if query else f"{self._base}{path}", encoded=True)
@@ -211,48 +195,39 @@ class Transport:
             ApiError: the server answered with a failure.
             Unreachable: no complete answer came; whether a write took effect is unknown.
         """
+        began = time.monotonic()
         try:
-            return await self._request(
-                method, path, query=query, body=body, content_type=content_type, timeout=timeout
-            )
+            return await self._request(method, path, query, body, content_type, timeout)
         except Unauthorized:
             # The token may have been renewed since it was read; a write that was refused had no effect.
-            return await self._request(
-                method,
-                path,
-                query=query,
-                body=body,
-                content_type=content_type,
-                timeout=timeout,
-                refresh=True,
-            )
+            await self._renew(began)
+            return await self._request(method, path, query, body, content_type, timeout)
 
-    async def _request(
+    async def _request(  # noqa: PLR0917 - all of them, always
         self,
         method: str,
         path: str,
-        *,
         query: Mapping[str, str] | None,
         body: bytes | None,
         content_type: str | None,
         timeout: float,
-        refresh: bool = False,
     ) -> Response:
-        headers = await self._headers(content_type, refresh=refresh)
-        session = self._session
-        if session is None:
-            msg = f"{method} {path}: the transport is closed"
-            raise Unreachable(msg)
+        headers = await self._headers(content_type)
+        if self._session is None:
+            raise Unreachable(f"{method} {path}: the transport is closed")
         try:
-            async with session.request(
-                method,
-                self._url(path, query),
-                data=body,
-                headers=headers,
-                timeout=aiohttp.ClientTimeout(total=timeout),
-                server_hostname=self._tls_server_name,
-                allow_redirects=False,
-            ) as answer:
+            async with (
+                self._session.borrowed() as http,
+                http.request(
+                    method,
+                    self._url(path, query),
+                    data=body,
+                    headers=headers,
+                    timeout=aiohttp.ClientTimeout(total=timeout),
+                    server_hostname=self._tls_server_name,
+                    allow_redirects=False,
+                ) as answer,
+            ):
                 content = await answer.read()
         except (aiohttp.ClientError, OSError, ssl.SSLError, TimeoutError) as error:
             self._observe("<error>", method)
@@ -266,7 +241,8 @@ class Transport:
                 request=f"{method} {path}",
                 retry_after=_retry_after(answer.headers.get("Retry-After")),
             )
-        return Response(answer.status, content, tuple(answer.headers.getall("Warning", ())))
+        warnings = answer.headers.getall("Warning", ())
+        return Response(answer.status, content, tuple(_warning_text(value) for value in warnings))
 
     @asynccontextmanager
     async def stream(
@@ -281,61 +257,91 @@ class Transport:
             ApiError: the server refused the watch.
             Unreachable: the connection failed.
         """
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=idle_timeout)
-        answer = await self._open_stream(path, query, timeout)
-        try:
-            yield self._chunks(answer, path)
-        finally:
-            answer.close()
+        began = time.monotonic()
+        async with AsyncExitStack() as stack:
+            try:
+                chunks = await stack.enter_async_context(self._opened(path, query, idle_timeout))
+            except Unauthorized:
+                await self._renew(began)
+                chunks = await stack.enter_async_context(self._opened(path, query, idle_timeout))
+            yield chunks
 
-    async def _open_stream(
-        self, path: str, query: Mapping[str, str], timeout: aiohttp.ClientTimeout
-    ) -> aiohttp.ClientResponse:
-        for refresh in (False, True):
-            headers = await self._headers(None, refresh=refresh)
-            session = self._session
-            if session is None:
-                break
+    @asynccontextmanager
+    async def _opened(
+        self, path: str, query: Mapping[str, str], idle_timeout: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        headers = await self._headers(None)
+        if self._session is None:
+            raise Unreachable(f"WATCH {path}: the transport is closed")
+        async with self._session.borrowed() as http:
+            answer = await self._open_stream(http, path, query, headers, idle_timeout)
+            chunks = self._chunks(answer, path)
             try:
-                answer = await session.get(
-                    self._url(path, query),
-                    headers=headers,
-                    timeout=timeout,
-                    server_hostname=self._tls_server_name,
-                    allow_redirects=False,
-                )
-            except (aiohttp.ClientError, OSError, ssl.SSLError, TimeoutError) as error:
-                self._observe("<error>", "GET")
-                msg = f"WATCH {path}: {_describe(error, timeout.sock_connect or 0)}"
-                raise Unreachable(msg) from error
-            self._observe(str(answer.status), "GET")
-            if answer.status == HTTPStatus.OK:
-                return answer
-            try:
-                content = await answer.read()
-            except (aiohttp.ClientError, OSError, TimeoutError):
-                content = b""
+                yield chunks
             finally:
                 answer.close()
-            if answer.status != HTTPStatus.UNAUTHORIZED or refresh:
-                raise error_from_status(
-                    answer.status,
-                    content,
-                    request=f"WATCH {path}",
-                    retry_after=_retry_after(answer.headers.get("Retry-After")),
-                )
-        msg = f"WATCH {path}: the transport is closed"
-        raise Unreachable(msg)
+                await chunks.aclose()
+
+    async def _open_stream(
+        self,
+        http: aiohttp.ClientSession,
+        path: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        idle_timeout: float,
+    ) -> aiohttp.ClientResponse:
+        try:
+            answer = await http.get(
+                self._url(path, query),
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=idle_timeout),
+                server_hostname=self._tls_server_name,
+                allow_redirects=False,
+            )
+        except (aiohttp.ClientError, OSError, ssl.SSLError, TimeoutError) as error:
+            self._observe("<error>", "GET")
+            raise Unreachable(f"WATCH {path}: {_describe(error, None)}") from error
+        self._observe(str(answer.status), "GET")
+        if answer.status == HTTPStatus.OK:
+            return answer
+        try:
+            content = await answer.read()
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            content = b""
+        finally:
+            answer.close()
+        raise error_from_status(
+            answer.status,
+            content,
+            request=f"WATCH {path}",
+            retry_after=_retry_after(answer.headers.get("Retry-After")),
+        )
 
     @staticmethod
-    async def _chunks(answer: aiohttp.ClientResponse, path: str) -> AsyncIterator[bytes]:
+    async def _chunks(answer: aiohttp.ClientResponse, path: str) -> AsyncGenerator[bytes, None]:
         read = answer.content.readany
         try:
             while chunk := await read():
                 yield chunk
-        except (aiohttp.ClientError, OSError, ssl.SSLError, TimeoutError) as error:
+        except (aiohttp.ClientError, OSError, ssl.SSLError, TimeoutError, RuntimeError) as error:
+            # RuntimeError: aiohttp's word for a connection that we have closed ourselves.
             msg = f"WATCH {path}: {_describe(error, None)}"
             raise Unreachable(msg) from error
+
+
+def _same_connection(one: Access | None, other: Access) -> bool:
+    return one is not None and (one.server, one.proxy, one.tls, one.tls_digest) == (
+        other.server,
+        other.proxy,
+        other.tls,
+        other.tls_digest,
+    )
+
+
+def _warning_text(header: str) -> str:
+    """`299 - "text"` without the frame."""
+    match = _WARNING.match(header)
+    return re.sub(r"\\(.)", r"\1", match.group(1)) if match else header
 
 
 def _describe(error: BaseException, timeout: float | None) -> str:
