@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from openclaw.api.resource import CustomResource
 from openclaw.kube.client import Client
 from openclaw.runtime.apply import Applier
 from openclaw.runtime.context import Context
+from openclaw.runtime.deadline import within_deadline
 from openclaw.runtime.errors import ErrorClass, classify, reason_of
 from openclaw.runtime.finalizers import set_finalizer
 from openclaw.runtime.informer import Informer
@@ -28,6 +28,7 @@ from openclaw.runtime.result import Result
 from openclaw.runtime.status import StatusWriter, status_as_read
 from openclaw.telemetry.context import log_context
 from openclaw.telemetry.logs import Log
+from openclaw.telemetry.spans import current_span
 
 __all__ = ["STALLED", "Runner"]
 
@@ -74,6 +75,7 @@ class Runner:
         except InvalidObjectError as error:
             await self._report_invalid(stored, error)
             raise
+        current_span().about(obj)
         reconcile_id = f"{random.getrandbits(64):016x}"
         with log_context(
             controller=self.reconciler.name,
@@ -130,8 +132,7 @@ class Runner:
         error: Exception | None = None
         result: object = Result.done()
         try:
-            async with asyncio.timeout(self.reconciler.deadline):
-                result = await self.reconciler.reconcile(context, obj)
+            result = await within_deadline(self.reconciler.reconcile(context, obj), self.reconciler.deadline)
         except Exception as caught:
             if classify(caught) in (ErrorClass.CONFLICT, ErrorClass.GONE):
                 raise
@@ -192,8 +193,7 @@ class Runner:
         error: Exception | None = None
         result = Result.done()
         try:
-            async with asyncio.timeout(self.reconciler.deadline):
-                result = await self.reconciler.finalize(context, obj)
+            result = await within_deadline(self.reconciler.finalize(context, obj), self.reconciler.deadline)
         except Exception as caught:  # noqa: BLE001 - raised again once the status is written
             error = caught
         if error is not None or result.requeue_after is not None:
