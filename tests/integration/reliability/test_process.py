@@ -284,7 +284,7 @@ def test_a_bad_kubeconfig_is_one_line_that_names_it(tmp_path: Path, content: str
 def test_a_missing_kubeconfig_and_an_address_in_use(tmp_path: Path) -> None:
     ended = _run("--kubeconfig", str(tmp_path / "none"))
     assert ended.returncode == 1
-    assert ended.stderr == f"openclaw run: kubeconfig '{tmp_path / 'none'}' does not exist\n"
+    assert ended.stderr.startswith(f"openclaw run: kubeconfig '{tmp_path / 'none'}' does not exist")
 
     ended = _run(environment={"HOME": str(tmp_path), "KUBECONFIG": ""})
     assert ended.returncode == 1
