@@ -111,7 +111,7 @@ class Context:
             KubeError: the write failed.
         """
         self._informer(kind.resource)
-        namespace = self.key.namespace if namespace is None else namespace
+        namespace = self._place(kind.resource, namespace)
         deleted = await self._applier.delete(self._root, kind.resource, namespace, name)
         if deleted:
             self.changes.append(f"deleted {kind.resource.kind} {namespace}/{name}")
@@ -120,7 +120,7 @@ class Context:
 
     def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> K | None:
         """An object of the root kind or an owned or watched one, from the cache; None when there is none."""
-        namespace = self.key.namespace if namespace is None else namespace
+        namespace = self._place(kind.resource, namespace)
         stored = self._informer(kind.resource).cache.get(namespace, name)
         return None if stored is None else _load(kind, stored)
 
@@ -147,7 +147,7 @@ class Context:
         Raises:
             KubeError: the read failed; an absent object is no error but None.
         """
-        namespace = self.key.namespace if namespace is None else namespace
+        namespace = self._place(kind.resource, namespace)
         try:
             body = await self._client.get(kind.resource, namespace or None, name)
         except NotFound:
@@ -165,6 +165,12 @@ class Context:
         """
         if self._recorder is not None:
             self._recorder.event(self._root, type, reason, note, action=action)
+
+    def _place(self, kind: ResourceKind, namespace: str | None) -> str:
+        """The namespace that is meant: the root's own by default, none for a kind that is in none."""
+        if not kind.namespaced:
+            return ""
+        return self.key.namespace if namespace is None else namespace
 
     def _informer(self, kind: ResourceKind) -> Informer:
         informer = self._informers.get(kind)
