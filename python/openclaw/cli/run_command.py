@@ -35,6 +35,12 @@ def register(commands: Any) -> None:
         help="where to serve /metrics, /healthz and /readyz (default: %(default)s; 'none' serves nothing)",
     )
     parser.add_argument(
+        "--debug-address",
+        metavar="HOST:PORT",
+        help="where to serve a page about what is going on, /debug; without a host, on loopback "
+        "(by default nowhere)",
+    )
+    parser.add_argument(
         "--concurrency", type=_positive, metavar="N", help="most reconciles at once of each controller"
     )
     parser.add_argument(
@@ -87,6 +93,7 @@ def execute(options: argparse.Namespace) -> int:
                 context=options.context,
                 namespace=options.namespace,
                 metrics_address=serve,
+                debug_address=options.debug_address,
                 concurrency=options.concurrency,
                 field_manager=options.field_manager,
                 grace=options.grace,

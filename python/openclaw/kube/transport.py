@@ -24,6 +24,7 @@ from openclaw.kube.config import Access, ConfigError, ConfigSource
 from openclaw.kube.errors import Unauthorized, Unreachable, error_from_status
 from openclaw.kube.session import Session
 from openclaw.telemetry.logs import Log
+from openclaw.telemetry.spans import Span, current_span
 
 __all__ = ["Response", "Transport"]
 
@@ -201,6 +202,7 @@ class Transport:
         except Unauthorized:
             # The token may have been renewed since it was read; a write that was refused had no effect.
             await self._renew(began)
+            current_span().set("http.request.resend_count", 1)
             return await self._request(method, path, query, body, content_type, timeout)
 
     async def _request(  # noqa: PLR0917 - all of them, always
@@ -213,6 +215,9 @@ class Transport:
         timeout: float,
     ) -> Response:
         headers = await self._headers(content_type)
+        span = current_span()
+        if isinstance(span, Span):
+            headers["traceparent"] = span.traceparent
         if self._session is None:
             raise Unreachable(f"{method} {path}: the transport is closed")
         try:

@@ -116,10 +116,14 @@ class Controller:
 
     def _enqueuer(self, kind: ResourceKind) -> Any:
         add, cause = self.queue.add, self._spans.cause
-        texts = {reason: f"{kind.kind} {reason}" for reason in ("added", "updated", "deleted")}
+        reasons = {
+            reason: (f"{kind.kind} {reason}", self._metrics.trigger(kind.kind, reason))
+            for reason in ("added", "updated", "deleted")
+        }
 
         def enqueue(delta: Delta) -> None:
-            text = texts[delta.reason]
+            text, count = reasons[delta.reason]
+            count()
             add(delta.key, delta.priority, text, cause=cause(delta, text, kind))
 
         return enqueue

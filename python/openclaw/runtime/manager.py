@@ -15,11 +15,16 @@ from openclaw.kube.config import ConfigSource
 from openclaw.kube.transport import Transport
 from openclaw.runtime.controller import Controller
 from openclaw.runtime.informer import Informer
+from openclaw.runtime.inspection import inspect_runtime
+from openclaw.runtime.observing import level_signals, tracing
 from openclaw.runtime.reconciler import Reconciler, owned_kinds
+from openclaw.telemetry.debug import DebugServer
 from openclaw.telemetry.health import HealthChecks
+from openclaw.telemetry.internals import InternalMetrics
 from openclaw.telemetry.logs import Log, LogFormat, LogLevel, configure
 from openclaw.telemetry.metrics import CacheStats, Metrics
 from openclaw.telemetry.server import Address, TelemetryServer
+from openclaw.telemetry.tracing import Tracer
 
 __all__ = ["Manager", "Options"]
 
@@ -41,6 +46,8 @@ class Options:
         concurrency: most runs at once of each controller; by default each reconciler's own.
         field_manager: the name under which writes own fields. Never change it for a running system.
         grace: seconds that runs in flight get when the manager is stopped.
+        tracing: record traces; by default as OpenTelemetry's variables say.
+        debug_address: `HOST:PORT` for the debug page; without a host, loopback; None serves none.
     """
 
     kubeconfig: str | None = None
@@ -53,6 +60,8 @@ class Options:
     log_format: LogFormat = "auto"
     log_level: LogLevel = "info"
     user_agent: str = field(default="openclaw")
+    tracing: bool | None = None
+    debug_address: str | None = None
 
 
 class Manager:
@@ -64,6 +73,7 @@ class Manager:
         reconcilers: at least one, each for a kind of its own.
         options: how to run.
         transport: a transport to use instead of one of its own, for tests; it is not closed.
+        tracer: a tracer to use instead of one of its own; it is not closed.
     """
 
     def __init__(
@@ -71,6 +81,7 @@ class Manager:
         *reconcilers: Reconciler[Any],
         options: Options | None = None,
         transport: Transport | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         if not reconcilers:
             raise TypeError("Manager(): give at least one reconciler")
@@ -84,7 +95,10 @@ class Manager:
         self.informers: dict[ResourceKind, Informer] = {}
         self.controllers: list[Controller] = []
         self.address: Address | None = None
+        self.debug_address: Address | None = None
+        self._internals = InternalMetrics(self.metrics.registry)
         self._transport = transport
+        self._tracer = tracer
         self._stop = asyncio.Event()
         self.health.add("running", lambda: "stopping" if self._stop.is_set() else None)
 
@@ -113,7 +127,8 @@ class Manager:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, on_signal, number)
         try:
-            await self.serve()
+            with level_signals():
+                await self.serve()
         except asyncio.CancelledError:
             if not self._stop.is_set():
                 raise
@@ -133,17 +148,22 @@ class Manager:
             BindError: the metrics address cannot be listened on.
         """
         async with contextlib.AsyncExitStack() as stack:
+            tracer = self._tracer
+            if tracer is None:
+                tracer = await stack.enter_async_context(tracing(self._internals, asked=self.options.tracing))
             transport = self._transport
             if transport is None:
                 transport = await stack.enter_async_context(self._own_transport())
             client = Client(transport, field_manager=self.options.field_manager)
-            self._build(client)
+            self._build(client, tracer)
             if self.options.metrics_address is not None:
                 address = Address.parse(self.options.metrics_address)
                 server = TelemetryServer(address, metrics=self.metrics, health=self.health)
                 await stack.enter_async_context(server)
                 self.address = server.address
                 log.info("serving metrics and health", address=str(self.address))
+            if self.options.debug_address is not None:
+                await self._serve_debug(stack, self.options.debug_address)
             log.info(
                 "manager started",
                 server=transport.server,
@@ -151,6 +171,7 @@ class Manager:
                 controllers=[controller.name for controller in self.controllers],
             )
             async with _tasks() as background:
+                background.create_task(self._internals.measure_lag(), name="event-loop-lag")
                 for informer in self.informers.values():
                     background.create_task(informer.run(), name=f"watch-{informer.kind.plural}")
                 for controller in self.controllers:
@@ -162,6 +183,15 @@ class Manager:
                         await controller.recorder.drain(_EVENTS_SECONDS)
         log.info("manager stopped")
 
+    async def _serve_debug(self, stack: contextlib.AsyncExitStack, address: str) -> None:
+        server = DebugServer(
+            Address.parse(address, flag="--debug-address"),
+            lambda: inspect_runtime(self.controllers, self.informers.values()),
+        )
+        await stack.enter_async_context(server)
+        self.debug_address = server.address
+        log.info("serving the debug page", url=f"http://{self.debug_address}/debug")
+
     @contextlib.asynccontextmanager
     async def _own_transport(self) -> AsyncIterator[Transport]:
         source = ConfigSource(self.options.kubeconfig, self.options.context)
@@ -170,7 +200,7 @@ class Manager:
         ) as transport:
             yield transport
 
-    def _build(self, client: Client) -> None:
+    def _build(self, client: Client, tracer: Tracer) -> None:
         for reconciler in self.reconcilers:
             cls = type(reconciler)
             kinds = [cls.root.resource]
@@ -178,7 +208,7 @@ class Manager:
             kinds += [watch.target.resource for watch in cls.watches]
             for kind in kinds:
                 if kind not in self.informers:
-                    self.informers[kind] = self._informer(client.transport, kind)
+                    self.informers[kind] = self._informer(client.transport, kind, tracer)
         for reconciler in self.reconcilers:
             self.controllers.append(
                 Controller(
@@ -187,10 +217,11 @@ class Manager:
                     informers=self.informers,
                     metrics=self.metrics.controller(reconciler.name),
                     concurrency=self.options.concurrency,
+                    tracer=tracer,
                 )
             )
 
-    def _informer(self, transport: Transport, kind: ResourceKind) -> Informer:
+    def _informer(self, transport: Transport, kind: ResourceKind, tracer: Tracer) -> Informer:
         watch = self.metrics.watch(kind.kind)
         informer = Informer(
             transport,
@@ -199,6 +230,7 @@ class Manager:
             namespace=self.options.namespace if kind.namespaced else None,
             on_restart=watch.restarted,
             on_received=watch.event,
+            tracer=tracer,
         )
         self.metrics.follow_cache(kind.kind, lambda: _stats(informer))
         self.health.add(f"cache-{kind.qualified}", lambda: informer.unready(_WATCH_GRACE_SECONDS))

@@ -170,6 +170,11 @@ class Queue:
             entry.due = due
             self._schedule(key, entry)
 
+    def waiting(self, limit: int) -> list[tuple[Key, float]]:
+        """Some keys that wait and the seconds until they are due, negative for those that have waited."""
+        now = self._clock()
+        return [(key, entry.due - now) for key, entry in itertools.islice(self._entries.items(), limit)]
+
     def retry(
         self,
         key: Key,

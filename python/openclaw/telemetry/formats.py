@@ -15,6 +15,7 @@ import orjson
 
 from openclaw.telemetry.context import current_fields
 from openclaw.telemetry.redact import redact_text, redact_value
+from openclaw.telemetry.spans import current_span
 
 __all__ = ["JsonFormatter", "TextFormatter"]
 
@@ -47,7 +48,8 @@ class _Formatter(logging.Formatter):
         such keys of a record with an exception only.
         """
         taken = _ENVELOPE | _OF_AN_EXCEPTION if record.exc_info or record.stack_info else _ENVELOPE
-        context = {f"field.{key}" if key in taken else key: value for key, value in current_fields().items()}
+        current = {**current_fields(), **current_span().ids}
+        context = {f"field.{key}" if key in taken else key: value for key, value in current.items()}
         given = {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
         # Where `Log` puts its keyword arguments.
         nested = given.pop("fields", None)
@@ -123,7 +125,9 @@ class TextFormatter(_Formatter):
 
     # Said in the object's own place, or of use to machines only.
     _IN_PREFIX = frozenset({"kind", "namespace", "name"})
-    _LEFT_OUT = frozenset({"resourceVersion", "reconcileID", "generation", "controller"})
+    _LEFT_OUT = frozenset(
+        {"resourceVersion", "reconcileID", "generation", "controller", "trace_id", "span_id"}
+    )
 
     def __init__(self, *, colour: bool) -> None:
         super().__init__()

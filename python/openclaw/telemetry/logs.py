@@ -14,7 +14,17 @@ from typing import Any, Literal, TextIO, get_args
 
 from openclaw.telemetry.formats import JsonFormatter, TextFormatter
 
-__all__ = ["LOG_FORMATS", "LOG_LEVELS", "Log", "LogFormat", "LogHandler", "LogLevel", "configure"]
+__all__ = [
+    "LOG_FORMATS",
+    "LOG_LEVELS",
+    "Log",
+    "LogFormat",
+    "LogHandler",
+    "LogLevel",
+    "change_level",
+    "configure",
+    "set_level",
+]
 
 LogFormat = Literal["auto", "json", "text"]
 """`auto`: text on a terminal, JSON elsewhere."""
@@ -52,11 +62,26 @@ def configure(
     for old in [old for old in root.handlers if isinstance(old, LogHandler)]:
         root.removeHandler(old)
     root.addHandler(handler)
+    set_level(level)
+    logging.captureWarnings(capture=True)
+    return handler
+
+
+def set_level(level: LogLevel) -> None:
+    """Print records of this level and above from now on."""
+    root = logging.getLogger()
     root.setLevel(level.upper())
     for name in _NEVER_DEBUG:
         logging.getLogger(name).setLevel(max(root.level, logging.INFO))
-    logging.captureWarnings(capture=True)
-    return handler
+
+
+def change_level(step: int) -> LogLevel:
+    """Be more verbose by a level (-1) or less (1); returns the level from now on. `error` is the last one."""
+    effective = logging.getLogger().getEffectiveLevel()
+    at = sum(logging.getLevelNamesMapping()[level.upper()] < effective for level in LOG_LEVELS)
+    level = LOG_LEVELS[min(max(at + step, 0), len(LOG_LEVELS) - 1)]
+    set_level(level)
+    return level
 
 
 class Log:

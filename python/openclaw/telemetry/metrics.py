@@ -117,6 +117,7 @@ class ControllerMetrics:
         self._wait = metrics.queue_duration.labels(*queue)
         self._work = metrics.work_duration.labels(*queue)
         self._depth = metrics.depth.labels(*queue)
+        self._triggers = metrics.triggers
         self.added: Callable[[], None] = metrics.adds.labels(*queue).inc
         self.retried: Callable[[], None] = metrics.retries.labels(*queue).inc
 
@@ -131,6 +132,10 @@ class ControllerMetrics:
     def follow_queue(self, depth: Callable[[], int]) -> None:
         """Read the number of keys that wait for a worker from `depth` at each scrape."""
         self._depth.set_function(depth)
+
+    def trigger(self, kind: str, reason: str) -> Callable[[], None]:
+        """What to call for each change of an object of `kind` that asks for a reconcile."""
+        return self._triggers.labels(self.name, kind, reason).inc
 
     def begin(self, waited: float = 0.0) -> Run:
         """Record that a worker took a key which had been due for `waited` seconds."""
@@ -309,6 +314,11 @@ class _Families:
             "workqueue_longest_running_processor_seconds", "Age of the oldest work in progress", by_queue
         )
 
+        self.triggers = counter(
+            "openclaw_triggers_total",
+            "Changes that asked for a reconcile: `reason` is added, updated or deleted",
+            ("controller", "kind", "reason"),
+        )
         self.requests = counter(
             "rest_client_requests_total", "Requests to the API server by answer", ("code", "method", "host")
         )

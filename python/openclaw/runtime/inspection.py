@@ -1,0 +1,77 @@
+"""What a manager is doing right now, for the debug page: queues, runs, caches, watches, last errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from openclaw.runtime.controller import Controller
+from openclaw.runtime.informer import Informer
+
+__all__ = ["inspect_runtime"]
+
+_KEYS_SHOWN: Final = 50
+
+
+def inspect_runtime(controllers: Iterable[Controller], informers: Iterable[Informer]) -> dict[str, Any]:
+    """A picture as JSON values; seconds are rounded to milliseconds."""
+    now = time.monotonic()
+    controllers, informers = list(controllers), list(informers)
+    return {
+        "controllers": [_controller(controller) for controller in controllers],
+        "running": [
+            {"controller": controller.name, "object": str(key), "seconds": round(now - since, 3)}
+            for controller in controllers
+            for key, since in sorted(controller.running.items(), key=lambda item: item[1])
+        ],
+        "waiting": [
+            {"controller": controller.name, "object": str(key), "due_in_seconds": round(due, 3)}
+            for controller in controllers
+            for key, due in controller.queue.waiting(_KEYS_SHOWN)
+        ],
+        "last_errors": [
+            {
+                "controller": controller.name,
+                "object": str(key),
+                "at": last.at.isoformat(timespec="milliseconds"),
+                "class": last.error_class,
+                "attempt": last.attempt,
+                "error": last.error,
+            }
+            for controller in controllers
+            for key, last in controller.last_errors.latest_first()[:_KEYS_SHOWN]
+        ],
+        "caches": [_cache(informer) for informer in informers],
+        "watches": [_watch(informer, now) for informer in informers],
+    }
+
+
+def _controller(controller: Controller) -> dict[str, Any]:
+    queue = controller.queue
+    return {
+        "name": controller.name,
+        "kind": controller.reconciler.root.resource.kind,
+        "workers": controller.concurrency,
+        "running": len(controller.running),
+        "ready": len(queue),
+        "delayed": queue.delayed,
+    }
+
+
+def _cache(informer: Informer) -> dict[str, Any]:
+    stats: Mapping[str, int] = informer.cache.stats()
+    return {"kind": informer.kind.qualified, **stats}
+
+
+def _watch(informer: Informer, now: float) -> dict[str, Any]:
+    watch = informer.listwatch
+    since = watch.disconnected_since
+    return {
+        "kind": informer.kind.qualified,
+        "state": watch.state.value,
+        "synced": informer.synced,
+        "seconds_since_received": round(now - watch.last_received, 3),
+        "seconds_disconnected": None if since is None else round(now - since, 3),
+        "last_error": watch.last_error,
+    }
