@@ -129,12 +129,15 @@ async def test_a_deleted_child_comes_back(
     await wait_settled(kube_client, namespace)
 
 
-async def test_while_a_child_is_being_deleted_the_object_says_so(kube_client: Client, namespace: str) -> None:
-    """Foreground deletion, held by a finalizer: nothing to apply to, and nothing that is there to stay."""
+@pytest.mark.parametrize("propagation", ["Foreground", "Background"])
+async def test_while_a_child_is_being_deleted_the_object_says_so(
+    kube_client: Client, namespace: str, propagation: str
+) -> None:
+    """A deletion held by a finalizer, whose pods go (Foreground) or are all there still (Background)."""
     await create_settled(kube_client, namespace, claw())
     held = {"metadata": {"finalizers": ["example.com/hold"]}}
     before = await kube_client.patch("Deployment", namespace, WORKER, held)
-    await kube_client.delete("Deployment", namespace, WORKER, propagation="Foreground")
+    await kube_client.delete("Deployment", namespace, WORKER, propagation=propagation)
     found = await kube_client.wait_for(
         "OpenClaw", namespace, "shop", lambda it: says(it, Progressing="True"), SECONDS
     )
