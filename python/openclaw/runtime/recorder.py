@@ -18,6 +18,7 @@ from openclaw.api.builtin import Event
 from openclaw.api.resource import CustomResource
 from openclaw.kube.client import Client
 from openclaw.kube.errors import NotFound
+from openclaw.runtime.errors import ErrorClass, classify
 from openclaw.telemetry.logs import Log
 from openclaw.telemetry.spans import NO_SPAN, NoSpan, Span, current_span, follow_up
 
@@ -170,7 +171,10 @@ class EventRecorder:
                     await self._send(series)
             except Exception as error:  # noqa: BLE001 - an event never takes the process down
                 self.dropped += 1
-                log.warning("an event could not be sent", reason=series.event["reason"], error=str(error))
+                # Where the namespace goes or has gone, nobody misses the event.
+                gone = isinstance(error, NotFound) or classify(error) is ErrorClass.GONE
+                say = log.debug if gone else log.warning
+                say("an event could not be sent", reason=series.event["reason"], error=str(error))
             finally:
                 self._queue.task_done()
 
