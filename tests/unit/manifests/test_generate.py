@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from openclaw.api import CustomResource, Deployment, OpenClaw
-from openclaw.manifests import HEADER, generate
+from openclaw.manifests import ManifestError, generate, header
 from openclaw.runtime import Reconciler
 
 
@@ -37,7 +37,7 @@ def test_which_files(files: dict[str, str]) -> None:
         "deploy/base/rbac.yaml",
     ]
     for path, text in files.items():
-        assert text.startswith(HEADER), path
+        assert text.startswith(header("openclaw")), path
         assert text.endswith("\n")
 
 
@@ -138,3 +138,38 @@ def test_two_processes_write_the_same_bytes() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
+
+
+def test_two_operators_share_no_name() -> None:
+    """But for the kinds, nothing of one operator is called as anything of another, wherever both run."""
+
+    def identities(files: dict[str, str]) -> set[tuple[str, str, str]]:
+        return {
+            (body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"])
+            for path, text in files.items()
+            if path.startswith("deploy/") and "kustomization" not in path
+            for body in yaml.safe_load_all(text)
+        }
+
+    first = identities(generate([Claws], image="a"))
+    second = identities(generate([Claws], image="a", name="page"))
+    together = identities(generate([Claws], image="a", name="page", namespace="openclaw-system"))
+    assert not first & second
+    assert first & together == {("Namespace", "", "openclaw-system")}
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"name": "Page"}, "the operator's name 'Page'"),
+        ({"name": ""}, "the operator's name ''"),
+        ({"name": "1page"}, "the operator's name '1page'"),
+        ({"name": "p" * 53}, "52 lower-case letters"),
+        ({"name": "page\n"}, "the operator's name"),
+        ({"namespace": "a_b"}, "the namespace 'a_b'"),
+        ({"watch_namespace": ""}, "the namespace ''"),
+    ],
+)
+def test_a_name_that_kubernetes_would_refuse(names: dict[str, str], said: str) -> None:
+    with pytest.raises(ManifestError, match=said):
+        generate([Claws], image="a", **names)
