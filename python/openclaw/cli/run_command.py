@@ -47,11 +47,12 @@ def register(commands: Any) -> None:
         "--field-manager",
         default="openclaw",
         metavar="NAME",
-        help="the name under which fields are owned; never change it (default: %(default)s)",
+        help="the name under which fields are owned (default: %(default)s). Under another one, fields that "
+        "were stated before stay the old one's: what is wanted no more is not removed, see docs/running.md",
     )
     parser.add_argument(
         "--grace",
-        type=float,
+        type=_seconds,
         default=20.0,
         metavar="SECONDS",
         help="how long reconciles in flight may take to end after SIGTERM (default: %(default)s)",
@@ -75,9 +76,16 @@ def _positive(text: str) -> int:
     return number
 
 
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not at least 0 seconds")
+    return seconds
+
+
 def execute(options: argparse.Namespace) -> int:
     """Run until stopped."""
-    from openclaw.cli.target import load_reconcilers
+    from openclaw.cli.target import load_reconcilers, make_reconcilers
     from openclaw.kube import ConfigError
     from openclaw.runtime import Manager, Options
     from openclaw.telemetry.server import Address, BindError
@@ -86,22 +94,27 @@ def execute(options: argparse.Namespace) -> int:
     try:
         if serve is not None:
             Address.parse(serve)
-        manager = Manager(
-            *(reconciler() for reconciler in load_reconcilers(options.target)),
-            options=Options(
-                kubeconfig=options.kubeconfig,
-                context=options.context,
-                namespace=options.namespace,
-                metrics_address=serve,
-                debug_address=options.debug_address,
-                concurrency=options.concurrency,
-                field_manager=options.field_manager,
-                grace=options.grace,
-                log_format=options.log_format,
-                log_level=options.log_level,
-            ),
+        settings = Options(
+            kubeconfig=options.kubeconfig,
+            context=options.context,
+            namespace=options.namespace,
+            metrics_address=serve,
+            debug_address=options.debug_address,
+            concurrency=options.concurrency,
+            field_manager=options.field_manager,
+            grace=options.grace,
+            log_format=options.log_format,
+            log_level=options.log_level,
         )
-        manager.run()
+    except ValueError as error:
+        raise CommandError(str(error), status=2) from error
+    reconcilers = make_reconcilers(load_reconcilers(options.target))
+    try:
+        manager = Manager(*reconcilers, options=settings)
+    except TypeError as error:
+        raise CommandError(f"{error}; or run one of them, FILE_OR_MODULE:CLASS", status=2) from error
+    try:
+        manager.run_until_signal()
     except (ConfigError, BindError) as error:
         raise CommandError(str(error)) from error
     except ValueError as error:

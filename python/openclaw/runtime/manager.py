@@ -5,25 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from openclaw.api.kinds import ResourceKind
 from openclaw.kube.client import Client
-from openclaw.kube.config import ConfigSource
+from openclaw.kube.config import ConfigError, ConfigSource
 from openclaw.kube.transport import Transport
 from openclaw.runtime.controller import Controller
 from openclaw.runtime.informer import Informer
 from openclaw.runtime.inspection import inspect_runtime
 from openclaw.runtime.observing import level_signals, tracing
 from openclaw.runtime.reconciler import Reconciler, owned_kinds
+from openclaw.runtime.startup import tell_when_synced
 from openclaw.telemetry.debug import DebugServer
 from openclaw.telemetry.health import HealthChecks
 from openclaw.telemetry.internals import InternalMetrics
 from openclaw.telemetry.logs import Log, LogFormat, LogLevel, configure
 from openclaw.telemetry.metrics import CacheStats, Metrics
-from openclaw.telemetry.server import Address, TelemetryServer
+from openclaw.telemetry.server import Address, BindError, TelemetryServer
 from openclaw.telemetry.tracing import Tracer
 
 __all__ = ["Manager", "Options"]
@@ -32,6 +33,7 @@ log = Log(__name__)
 
 _WATCH_GRACE_SECONDS: Final = 5.0
 _EVENTS_SECONDS: Final = 3.0
+_LONGEST_MANAGER: Final = 128  # bytes; the API server's limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +46,9 @@ class Options:
         namespace: watch this namespace only; None for all.
         metrics_address: `HOST:PORT` for /metrics, /healthz and /readyz; None serves nothing.
         concurrency: most runs at once of each controller; by default each reconciler's own.
-        field_manager: the name under which writes own fields. Never change it for a running system.
-        grace: seconds that runs in flight get when the manager is stopped.
+        field_manager: the name under which writes own fields, 1 to 128 printable characters. Do not change
+            it for a running system: fields that were stated under the old name stay the old name's.
+        grace: seconds that runs in flight get when the manager is stopped; 0 cuts them off.
         tracing: record traces; by default as OpenTelemetry's variables say.
         debug_address: `HOST:PORT` for the debug page; without a host, loopback; None serves none.
     """
@@ -62,6 +65,23 @@ class Options:
     user_agent: str = field(default="openclaw")
     tracing: bool | None = None
     debug_address: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what could not work.
+
+        Raises:
+            ValueError: names the option.
+        """
+        size = len(self.field_manager.encode("utf-8", "replace"))
+        if not self.field_manager.strip() or size > _LONGEST_MANAGER or not self.field_manager.isprintable():
+            msg = (
+                f"the field manager's name {self.field_manager!r} must be 1 to {_LONGEST_MANAGER} "
+                "printable characters"
+            )
+            raise ValueError(msg)
+        if not 0 <= self.grace < float("inf"):
+            msg = f"the grace of {self.grace} s must be at least 0 seconds"
+            raise ValueError(msg)
 
 
 class Manager:
@@ -85,9 +105,7 @@ class Manager:
     ) -> None:
         if not reconcilers:
             raise TypeError("Manager(): give at least one reconciler")
-        names = [reconciler.name for reconciler in reconcilers]
-        if len(set(names)) != len(names):
-            raise TypeError(f"Manager(): two reconcilers have one name: {', '.join(names)}")
+        _check_names(reconcilers)
         self.reconcilers = reconcilers
         self.options = options or Options()
         self.metrics = Metrics()
@@ -104,6 +122,18 @@ class Manager:
 
     def run(self) -> None:
         """Run until SIGTERM or SIGINT, with logging set up; a second signal stops at once.
+
+        Raises:
+            SystemExit: there is no usable Kubernetes configuration, or an address cannot be listened on.
+                Python prints the reason, a line, and exits with status 1.
+        """
+        try:
+            self.run_until_signal()
+        except (ConfigError, BindError) as error:
+            raise SystemExit(str(error)) from error
+
+    def run_until_signal(self) -> None:
+        """As `run`, for those who tell of failures themselves.
 
         Raises:
             ConfigError: there is no usable Kubernetes configuration.
@@ -165,7 +195,7 @@ class Manager:
             if self.options.debug_address is not None:
                 await self._serve_debug(stack, self.options.debug_address)
             log.info(
-                "manager started",
+                "connecting to the API server",
                 server=transport.server,
                 namespace=self.options.namespace or "all",
                 controllers=[controller.name for controller in self.controllers],
@@ -174,6 +204,10 @@ class Manager:
                 background.create_task(self._internals.measure_lag(), name="event-loop-lag")
                 for informer in self.informers.values():
                     background.create_task(informer.run(), name=f"watch-{informer.kind.plural}")
+                informers = list(self.informers.values())
+                background.create_task(
+                    tell_when_synced(informers, client, self.options.namespace), name="synced"
+                )
                 for controller in self.controllers:
                     if controller.recorder is not None:
                         background.create_task(controller.recorder.run(), name=f"events-{controller.name}")
@@ -258,6 +292,19 @@ class Manager:
             workers.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await workers
+
+
+def _check_names(reconcilers: Sequence[Reconciler[Any]]) -> None:
+    classes: dict[str, list[str]] = {}
+    for reconciler in reconcilers:
+        classes.setdefault(reconciler.name, []).append(type(reconciler).__name__)
+    for name, of in classes.items():
+        if len(of) > 1:
+            msg = (
+                f"{' and '.join(of)} are both called {name!r}, which metrics and logs tell them by: "
+                f"give one of them a name of its own, such as name = {name + '-two'!r}"
+            )
+            raise TypeError(msg)
 
 
 @contextlib.asynccontextmanager
