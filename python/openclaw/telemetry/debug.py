@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import html
 import ipaddress
+import os
+import socket
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
@@ -68,8 +70,12 @@ class DebugServer:
             await web.TCPSite(runner, self._wanted.host, self._wanted.port).start()
         except OSError as error:
             await runner.cleanup()
-            msg = f"cannot listen on {self._wanted} for the debug page; choose another with --debug-address"
-            raise BindError(error.errno, f"{msg} ({error.strerror})") from error
+            reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+            msg = (
+                f"cannot listen on {self._wanted} for the debug page: {reason}; "
+                "choose another address with --debug-address"
+            )
+            raise BindError(msg) from error
         self._runner = runner
         return self
 

@@ -174,12 +174,10 @@ def _rfc3339(seconds: float) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = (
-        value
-        if isinstance(value, str)
-        else json.dumps(value, default=_text_of, ensure_ascii=False, skipkeys=True)
-    )
-    return json.dumps(text, ensure_ascii=False) if not text or any(c in text for c in ' "\n\t=') else text
+    """A text as it is, quoted where it would run into its neighbours; anything else as JSON."""
+    if not isinstance(value, str):
+        return json.dumps(value, default=_text_of, ensure_ascii=False, skipkeys=True)
+    return json.dumps(value, ensure_ascii=False) if not value or any(c in value for c in ' "\n\t=') else value
 
 
 def _text_of(value: Any) -> str:

@@ -105,7 +105,7 @@ class TelemetryServer:
                 f"cannot listen on {self._wanted} for metrics and health: {reason}; "
                 f"choose another address with {self._flag}"
             )
-            raise BindError(error.errno, msg) from error
+            raise BindError(msg) from error
         self._runner = runner
 
     async def stop(self) -> None:

@@ -311,7 +311,7 @@ def test_a_line_for_people(stream: io.StringIO) -> None:
     assert re.fullmatch(r"\d\d:\d\d:\d\d\.\d{3}", clock)
     assert rest == (
         "WARN  OpenClaw shop/storefront quota exceeded step=apply "
-        'objects="[\\"a\\", \\"b\\"]" field.kind=Deployment text="two words" nothing=""\n'
+        'objects=["a", "b"] field.kind=Deployment text="two words" nothing=""\n'
     )
 
 
