@@ -182,8 +182,10 @@ class Controller:
         return not self._closing.is_set()
 
     async def _all_synced(self) -> bool:
-        for informer in self.kinds.values():
-            await informer.listwatch.synced.wait()
+        with self._spans.tracer.start(f"start {self.name}") as span:
+            for informer in self.kinds.values():
+                with span.child(f"cache wait {informer.kind.kind}"):
+                    await informer.listwatch.synced.wait()
         return True
 
     async def _work(self) -> None:

@@ -49,7 +49,8 @@ class StatusWriter:
         Raises:
             KubeError: the write failed, `Conflict` after several attempts. A missing object is no error.
         """
-        if orjson.dumps(before) == orjson.dumps(after):
+        # Mostly there is no difference, which is seen quickest so; the same in another order is none either.
+        if orjson.dumps(before) == orjson.dumps(after) or not merge_patch(before, after):
             return None
         with child_span("status write"):
             return await self._write(kind, identity, before, after)
