@@ -10,11 +10,13 @@ import re
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
+from openclaw.kube.plugin import use_plugin
 from openclaw.kube.slim import load_config_module
 
 __all__ = ["Access", "ConfigError", "ConfigSource"]
@@ -134,6 +136,7 @@ class ConfigSource:
             )
             if loader._user is None:  # noqa: SLF001 - anonymous; the loader looks for certificates in it
                 loader._user = {}  # noqa: SLF001
+            loader.load_from_exec_plugin = partial(use_plugin, config, loader)
             async with asyncio.timeout(_LOAD_SECONDS):
                 await loader.load_and_set(configuration)
             namespace = (loader.current_context or {}).get("context", {}).get("namespace")

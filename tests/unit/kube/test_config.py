@@ -1,5 +1,7 @@
+import asyncio
 import base64
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -158,9 +160,13 @@ async def test_a_plugin_gets_its_environment(tmp_path: Path) -> None:
     ("script", "message"),
     [
         ("import sys; sys.exit('log in first: aws sso login')", "log in first: aws sso login"),
-        ("print('no json')", "failed to decode"),
-        ("print('{}')", "malformed response"),
-        (credential(token=SECRET).replace("/v1", "/v9"), "does not match"),
+        (f"print({SECRET!r})", "printed no ExecCredential"),
+        ("print('{}')", "printed no ExecCredential"),
+        ("print('[]')", "printed no ExecCredential"),
+        (credential(token=SECRET).replace("/v1", "/v9"), "speaks .*/v9, but the kubeconfig asks for .*/v1"),
+        (credential(), "neither a token nor a certificate"),
+        (credential(token=""), "neither a token nor a certificate"),
+        (credential(clientCertificateData=SECRET), "neither a token nor a certificate"),
     ],
 )
 async def test_a_plugin_that_fails_is_told_of(tmp_path: Path, script: str, message: str) -> None:
@@ -177,11 +183,44 @@ async def test_a_plugin_that_is_not_installed_is_named(tmp_path: Path) -> None:
         await load(kubeconfig(tmp_path / "config", SERVER, user=user))
 
 
-async def test_a_plugin_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_plugin_may_give_both(tmp_path: Path) -> None:
+    user = plugin(tmp_path, credential(token="abc", clientCertificateData="cert", clientKeyData="key"))
+    access = await load(kubeconfig(tmp_path / "config", "https://127.0.0.1:1", user=user))
+    assert access.authorization == "Bearer abc"
+    assert access.tls[1] is not None
+
+
+async def test_a_plugin_that_hangs_is_given_up_and_ended_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Its child keeps the write end of a pipe open for as long as it lives.
     monkeypatch.setattr(config_module, "_LOAD_SECONDS", 0.5)
-    path = kubeconfig(tmp_path / "config", SERVER, user=plugin(tmp_path, "import time; time.sleep(5)"))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    script = (
+        "import subprocess, sys\n"
+        f"held = open({str(pipe)!r}, 'w')\n"
+        "subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'], stdout=held)\n"
+    )
+    path = kubeconfig(tmp_path / "config", SERVER, user=plugin(tmp_path, script))
     with pytest.raises(ConfigError, match=r"credential plugin did not answer within 0\.5 s"):
         await load(path)
+    deadline = asyncio.get_running_loop().time() + 10
+    try:
+        while not _closed(reader):
+            assert asyncio.get_running_loop().time() < deadline, "it lives on"
+            await asyncio.sleep(0.01)
+    finally:
+        os.close(reader)
+
+
+def _closed(reader: int) -> bool:
+    """Whether nobody can write to the pipe any more."""
+    try:
+        return os.read(reader, 1) == b""
+    except BlockingIOError:
+        return False
 
 
 # What is wrong, and the way out

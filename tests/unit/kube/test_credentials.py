@@ -8,7 +8,7 @@ import pytest
 from openclaw.kube import config as config_module
 from openclaw.kube import transport as transport_module
 from openclaw.kube.config import ConfigSource
-from openclaw.kube.errors import Unauthorized
+from openclaw.kube.errors import Unauthorized, Unreachable
 from openclaw.kube.transport import Transport
 from tests.unit.kube.api_stand_in import ApiStandIn, kubeconfig, needs_token, serving
 
@@ -184,3 +184,29 @@ async def test_another_server_is_taken_and_old_connections_end(tmp_path: Path, a
                 await transport.request("GET", "/z")
             assert len(transport._retired) <= 1
         assert (one.requests, other.requests) == (["GET /x", *["GET /z"] * 2], ["GET /y", *["GET /z"] * 2])
+
+
+async def test_closing_while_the_configuration_is_read_leaves_no_session(
+    api: ApiStandIn, tmp_path: Path, always_stale: None
+) -> None:
+    path = kubeconfig(tmp_path / "config", api.url)
+    source = ConfigSource(path)
+    transport = Transport(source)
+    await transport.open()
+    reading, closed = asyncio.Event(), asyncio.Event()
+    load = source.load
+
+    async def slow_load() -> config_module.Access:
+        reading.set()
+        await closed.wait()
+        kubeconfig(path, "http://127.0.0.1:1")  # which would be another session
+        return await load()
+
+    source.load = slow_load  # type: ignore[method-assign]
+    request = asyncio.create_task(transport.request("GET", "/x"))
+    await asyncio.wait_for(reading.wait(), 10)
+    await transport.close()
+    closed.set()
+    with pytest.raises(Unreachable, match="the transport is closed"):
+        await asyncio.wait_for(request, 10)
+    assert transport._session is None
