@@ -92,13 +92,21 @@ test-integration: control-plane ## Run the tests against a real kube-apiserver
 	$(BIN)/pytest tests/integration $(PYTEST_ARGS)
 
 .PHONY: bench
-bench: $(CORE) ## Run the benchmarks
-	@if [ -z "$$(find bench -name 'bench_*.py' -o -name 'test_*.py' 2>/dev/null)" ]; then
-		echo 'bench/ holds no benchmark yet: nothing to run.'
-		exit 0
-	fi
-	$(say) "Running the benchmarks"
-	$(BIN)/pytest bench --benchmark-only -p no:xdist -o timeout=0 -o 'python_files=bench_*.py test_*.py' $(PYTEST_ARGS)
+bench: $(CORE) ## Measure the Rust core in process, beside its peers (some 5 minutes)
+	@$(say) "Measuring in process; the machine should do nothing else"
+	$(BIN)/python -m bench.inprocess $(BENCH_ARGS)
+	$(if $(BENCH_ARGS),,$(BIN)/python -m bench.readme)
+
+.PHONY: bench-operators
+bench-operators: control-plane ## Measure whole operators side by side (QUICK=1, PEERS=openclaw,kube-rs, WORKLOADS=w1,w3)
+	@$(say) "Measuring whole operators; the machine should do nothing else"
+	$(BIN)/python -m bench.operators $(if $(QUICK),--quick) $(if $(STRICT),--strict) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(PEERS),--peers $(PEERS)) $(if $(WORKLOADS),--workloads $(WORKLOADS)) $(BENCH_ARGS)
+	$(BIN)/python -m bench.readme
+
+.PHONY: bench-readme
+bench-readme: $(STAMPS)/deps ## Write the README's performance section from bench/results
+	@$(BIN)/python -m bench.readme
 
 ##@ Quality
 
