@@ -76,12 +76,14 @@ def check(history: History, name: str = "shop") -> None:
     versions = history.versions(name)
     specs = {it["metadata"]["generation"]: it["spec"] for it in versions}
     before: Object = {}
+    # A watch lags: what a run reads may be older than the status that the run before it has written.
+    written = [0, 0]
     for now in versions:
         _check_generations(before, now)
         _check_transitions(before, now)
         if now.get("status") and now["status"] != before.get("status"):
-            since = version(before) if before else 0
-            _check_truth(history, name, now, since, specs)
+            _check_truth(history, name, now, written[-2], specs)
+            written.append(version(now))
         before = now
 
 
@@ -113,7 +115,7 @@ def _check_transitions(before: Object, now: Object) -> None:
 
 
 def _check_truth(history: History, name: str, now: Object, since: int, specs: dict[int, Object]) -> None:
-    """What the status says was true of the Deployments at some moment since the status before it."""
+    """What the status says was true of the Deployments at some moment since the status before the last."""
     available, progressing, degraded = (
         condition(now, kind) for kind in ("Available", "Progressing", "Degraded")
     )

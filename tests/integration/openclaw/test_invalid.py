@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from openclaw.kube.errors import Invalid
+from openclaw.kube.errors import Invalid, TooManyRequests
 from openclaw.testing import Client
 from openclaw.testing.client import Object
 from tests.integration.openclaw.claws import SECONDS, change, claw, condition, create_settled, wait_settled
@@ -51,8 +52,8 @@ async def _create_once_accepted(client: Client, namespace: str, body: Object) ->
     while True:
         try:
             return await client.create(body, namespace=namespace)
-        except Invalid:
-            await client.list("OpenClaw", namespace)
+        except (Invalid, TooManyRequests):
+            await asyncio.sleep(0.05)
 
 
 @pytest.mark.parametrize(

@@ -144,9 +144,12 @@ async def test_namespace_deletion_ends_everything_quietly(
     await kube_client.delete("Namespace", None, namespace)
     await kube_client.wait_gone("Namespace", None, namespace, 40)
     assert [it for it in operator.of(namespace) if it["level"] == "error"] == []
-    begun = len(operator.of(namespace))
     async with kube_client.namespace() as other:
+        # What was under way is in the log once the next object is done.
         await create_settled(kube_client, other, claw())
+        operator.wait_for(lambda records: any(it.get("namespace") == other for it in records))
+        begun = len(operator.of(namespace))
+        await create_settled(kube_client, other, claw("second"))
     assert operator.of(namespace)[begun:] == [], "nothing goes on after the end"
 
 
