@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar
 
 import pytest
 
 from openclaw.api.builtin import ConfigMap
-from openclaw.kube import NotFound
+from openclaw.kube import ConfigSource, NotFound, Response, Transport
 from openclaw.runtime import Context, Reconciler, Result
 from openclaw.testing import Client, ControlPlane
 from tests.integration.framework.conftest import Serve
@@ -109,20 +110,45 @@ async def test_finalize_is_tried_until_it_says_done(client: Client, namespace: s
     assert operator.finalized == {"a": 3}
 
 
-async def test_an_object_deleted_before_its_first_run_leaves_nothing_outside(
-    client: Client, namespace: str, serve: Serve
+class _Overtaken(Transport):
+    """Lets the object be deleted just before the first write to it is sent."""
+
+    def __init__(self, source: ConfigSource, delete: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(source)
+        self._delete: Callable[[], Awaitable[None]] | None = delete
+
+    async def request(self, method: str, path: str, **options: Any) -> Response:
+        if method == "PATCH" and self._delete is not None:
+            delete, self._delete = self._delete, None
+            await delete()
+        return await super().request(method, path, **options)
+
+
+@pytest.mark.parametrize("finalizers", [(), (OTHERS,)], ids=["gone", "terminating"])
+async def test_an_object_deleted_before_its_finalizer_is_on_is_left_alone(
+    api_server: ControlPlane, client: Client, namespace: str, finalizers: tuple[str, ...]
 ) -> None:
+    """Unless the two come at the very same time: then the API server may drop the object all the same."""
     outside = Outside(client, namespace)
-    async with serve(keeper(outside)) as manager:
+    operator = keeper(outside)
 
-        async def come_and_go(number: int) -> None:
-            await client.create(widget(f"w{number}", namespace))
-            await client.delete(Widget, namespace, f"w{number}")
+    async def delete() -> None:
+        await client.delete(Widget, namespace, "a")
 
-        await asyncio.gather(*(come_and_go(number) for number in range(40)))
-        await client.wait_list(Widget, namespace, lambda items: items == [])
+    async with (
+        _Overtaken(ConfigSource(api_server.kubeconfig), delete) as transport,
+        serving(operator, transport=transport, namespace=namespace) as manager,
+    ):
+        await client.create(widget("a", namespace, finalizers=finalizers))
+        await client.wait_list(
+            Widget, namespace, lambda items: all(it["metadata"]["deletionTimestamp"] for it in items)
+        )
+        await client.create(widget("b", namespace, text="x"))
+        await client.wait_for(Widget, namespace, "b", lambda it: it["status"]["seen"] == "x")
         await eventually(lambda: quiet(manager), "the end of the work")
-    assert outside.things == set()
+    assert set(operator.runs) == {"b"}
+    assert outside.things == {"b"}
+    assert outside.unguarded == []
 
 
 @pytest.mark.timeout(120)

@@ -177,7 +177,7 @@ async def test_one_run_of_an_object_at_a_time_and_no_more_than_allowed(
 @pytest.mark.timeout(90)
 async def test_a_run_sees_what_the_last_one_wrote(client: Client, namespace: str, serve: Serve) -> None:
     """Thousands of runs, on the watch's heels, of what each reads in the cache and raises by one."""
-    goal, roots = 150, 16
+    goal, roots = 125, 16
     written: dict[str, int] = {}
     stale: list[str] = []
 
@@ -187,7 +187,8 @@ async def test_a_run_sees_what_the_last_one_wrote(client: Client, namespace: str
         expected = written.get(obj.name, 0)
         if count != expected:
             stale.append(f"{obj.name}: {count} in the cache, {expected} written")
-        if obj.status.seen != (str(expected) if expected else ""):
+        # After a conflict the run begins again: what it wrote last may not have got as far as the status.
+        if ctx.attempt == 1 and obj.status.seen != (str(expected) if expected else ""):
             stale.append(f"{obj.name}: status {obj.status.seen!r}, {expected} written")
         if count >= goal:
             return Result.done()

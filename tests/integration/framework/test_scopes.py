@@ -111,6 +111,8 @@ async def test_an_operator_of_one_namespace_needs_a_role_there_only(
     api_server: ControlPlane, client: Client, namespace: str, tmp_path: Path
 ) -> None:
     me = await new_account(api_server, client, namespace=namespace)
+    # An operator that finds nothing at all at its start asks whether its namespace exists: refused, no harm.
+    await client.create(claw("first", namespace))
     async with (
         client.namespace() as elsewhere,
         OperatorProcess(me.kubeconfig, tmp_path / "log", ["--namespace", namespace]) as operator,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.kube import Invalid
-from openclaw.testing import Client
+from openclaw.testing import Client, ControlPlane
 from tests.integration.reliability.accounts import (
     Account,
     Rules,
@@ -51,10 +51,12 @@ async def _become(client: Client, namespace: str, *, available: bool) -> None:
 
 
 async def test_a_run_uses_exactly_the_generated_role(
-    kube_client: Client, namespace: str, account: NewAccount, tmp_path: Path
+    own_plane: ControlPlane, own_client: Client, own_account: NewAccount, tmp_path: Path
 ) -> None:
-    me = await account()
-    async with OperatorProcess(me.kubeconfig, tmp_path / "log", ["--namespace", namespace]) as operator:
+    kube_client, namespace = own_client, "shop"
+    own_plane.create_namespace(namespace)
+    me = await own_account()
+    async with OperatorProcess(me.kubeconfig, tmp_path / "log") as operator:
         await operator.ready()
         await kube_client.create(claw("web", namespace, host="a.example.com", replicas=1))
         await kube_client.wait_for("OpenClaw", namespace, "web", observed)
