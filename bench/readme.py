@@ -83,9 +83,10 @@ def _operators(result: Result) -> list[str]:
     ]
     runs = "one round" if result["sizes"]["rounds"] == 1 else f"{result['sizes']['rounds']} rounds"
     noise = "; **others disturbed it**" if _disturbed(result) else ""
-    text = f"""The same operator on four frameworks, on a real kube-apiserver: CPU time of the operator's process
-for each object or event, and the memory that it keeps for each object and its child ({_where(result)}; {runs},
-medians{noise}). `make bench-operators` prints it; [all figures](bench/results/operators.md).
+    where = f"{_where(result)}; {runs}, medians{noise}"
+    text = f"""The same operator on four frameworks, on a real kube-apiserver: CPU time of the operator
+for each object or event, and the memory it keeps for each object and its child ({where}).
+`make bench-operators` prints it; [all figures](bench/results/operators.md).
 """
     return [text, table(head, rows), "![CPU time of whole operators](bench/results/operators.svg)\n"]
 
