@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import orjson
@@ -46,6 +46,7 @@ class Context:
         applier: Applier,
         client: Client,
         informers: Mapping[ResourceKind, Informer],
+        reads: Collection[ResourceKind],
         recorder: EventRecorder | None,
         log: Log,
     ) -> None:
@@ -53,6 +54,7 @@ class Context:
         self._applier = applier
         self._client = client
         self._informers = informers
+        self._reads = reads
         self._recorder = recorder
         self.key = key
         self.reasons = reasons
@@ -142,11 +144,19 @@ class Context:
         return [_load(kind, stored) for stored in found if stored is not None]
 
     async def read(self, kind: type[K], name: str, *, namespace: str | None = None) -> K | None:
-        """An object as the API server has it now, past any cache; declare its kind in `reads`.
+        """An object as the API server has it now, past any cache; of the root kind or one in `reads`.
 
         Raises:
+            LookupError: the kind is not declared in `reads`, so the generated role does not allow it.
             KubeError: the read failed; an absent object is no error but None.
         """
+        if kind.resource not in self._reads and kind.resource != self._root.resource:
+            declared = ", ".join(sorted(item.kind for item in self._reads)) or "none"
+            msg = (
+                f"{kind.resource.kind} is not declared in reads (declared are: {declared}): put it there, "
+                "so that the role allows it; what is in owns or watches is in the cache, for ctx.get"
+            )
+            raise LookupError(msg)
         namespace = self._place(kind.resource, namespace)
         try:
             body = await self._client.get(kind.resource, namespace or None, name)

@@ -24,6 +24,7 @@ from openclaw.runtime.recorder import EventRecorder
 from openclaw.runtime.result import Result
 from openclaw.runtime.run import Runner
 from openclaw.runtime.runspan import RunSpans, asked_by_this_run
+from openclaw.telemetry.context import log_context
 from openclaw.telemetry.logs import Log
 from openclaw.telemetry.metrics import ControllerMetrics, Outcome
 from openclaw.telemetry.spans import current_span
@@ -205,10 +206,19 @@ class Controller:
         outcome: Outcome = "error"
         terminal = panic = False
         attempt = self.queue.failures(work.key) + 1
+        reconcile_id = f"{random.getrandbits(64):016x}"
         self.running[work.key] = run.started
-        with self._spans.begin(work) as span:
+        # Around all of the run, so that what is said of its end can be joined with what it said itself.
+        said = log_context(
+            controller=self.name,
+            kind=self.reconciler.root.resource.kind,
+            namespace=work.key.namespace,
+            name=work.key.name,
+            reconcileID=reconcile_id,
+        )
+        with said, self._spans.begin(work) as span:
             try:
-                result = await self._runner.run(work, attempt)
+                result = await self._runner.run(work, attempt, reconcile_id)
                 outcome = self._succeeded(work.key, result)
             except asyncio.CancelledError:
                 raise
@@ -216,7 +226,7 @@ class Controller:
                 kind = classify(error)
                 self._spans.failed(span, error, kind)
                 self.last_errors.note(work.key, error, kind.value, attempt)
-                terminal = kind is ErrorClass.TERMINAL or isinstance(error, InvalidObjectError)
+                terminal = kind is ErrorClass.TERMINAL
                 panic = kind is ErrorClass.TRANSIENT and not isinstance(error, KubeError | TimeoutError)
                 outcome = self._failed(work, error, kind)
             finally:
@@ -237,12 +247,7 @@ class Controller:
 
     def _failed(self, work: Work, error: Exception, kind: ErrorClass) -> Outcome:
         key = work.key
-        fields: dict[str, Any] = {
-            "namespace": key.namespace,
-            "name": key.name,
-            "error": str(error),
-            "attempt": self.queue.failures(key) + 1,
-        }
+        fields: dict[str, Any] = {"error": str(error), "attempt": self.queue.failures(key) + 1}
         if kind is ErrorClass.GONE:
             self.queue.forget(key)
             self.log.info("the namespace is being deleted", **fields)
@@ -263,14 +268,17 @@ class Controller:
             current_span().set("openclaw.requeue_delay", delay)
             self.log.debug("conflict, running again", **fields, delay_seconds=round(delay, 3))
             return "requeue"
-        slow = kind is ErrorClass.TERMINAL or isinstance(error, InvalidObjectError)
+        slow = kind is ErrorClass.TERMINAL
         delay = self.queue.retry(
             key, "failed", at_least=_TERMINAL_SECONDS if slow else 0.0, cause=asked_by_this_run("failed")
         )
         current_span().set("openclaw.requeue_delay", delay)
         expected = isinstance(error, KubeError | TerminalError | InvalidObjectError | TimeoutError)
+        fields |= {"error_class": kind.value, "delay_seconds": round(delay, 3)}
+        if not expected:
+            del fields["error"]  # the exception says it, with its type
         say = self.log.error if expected else self.log.exception
-        say("reconcile failed", **fields, error_class=kind.value, delay_seconds=round(delay, 3))
+        say("reconcile failed", **fields)
         return "error"
 
 

@@ -6,6 +6,7 @@ import enum
 import re
 from typing import Final
 
+from openclaw.api.errors import InvalidObjectError
 from openclaw.kube.errors import (
     AlreadyExists,
     BadRequest,
@@ -83,7 +84,7 @@ def classify(error: BaseException) -> ErrorClass:
         if any(cause.get("reason") == NAMESPACE_TERMINATING for cause in error.causes):
             return ErrorClass.GONE
         return ErrorClass.TERMINAL
-    if isinstance(error, Invalid | BadRequest | TerminalError):
+    if isinstance(error, Invalid | BadRequest | TerminalError | InvalidObjectError):
         return ErrorClass.TERMINAL
     return ErrorClass.TRANSIENT
 
@@ -95,6 +96,8 @@ def reason_of(error: BaseException) -> str:
         if _REASON.fullmatch(reason):
             return reason
         return "Failed" if isinstance(error, TerminalError) else type(error).__name__
+    if isinstance(error, InvalidObjectError):
+        return "InvalidObject"
     if isinstance(error, TimeoutError):
         return "DeadlineExceeded"
     return "ReconcileError"

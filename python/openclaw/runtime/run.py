@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from openclaw.api.conditions import Condition, Conditions
 from openclaw.api.errors import InvalidObjectError
 from openclaw.api.kinds import ResourceKind
 from openclaw.api.resource import CustomResource
@@ -17,7 +15,8 @@ from openclaw.kube.client import Client
 from openclaw.runtime.apply import Applier
 from openclaw.runtime.context import Context
 from openclaw.runtime.deadline import within_deadline
-from openclaw.runtime.errors import ErrorClass, classify, reason_of
+from openclaw.runtime.errors import NAMESPACE_TERMINATING, ErrorClass, TerminalError, classify
+from openclaw.runtime.failing import STALLED, conditions_of, state_outcome, warn
 from openclaw.runtime.finalizers import set_finalizer
 from openclaw.runtime.informer import Informer
 from openclaw.runtime.invalid import report_invalid
@@ -26,14 +25,11 @@ from openclaw.runtime.reconciler import Reconciler
 from openclaw.runtime.recorder import EventRecorder
 from openclaw.runtime.result import Result
 from openclaw.runtime.status import StatusWriter, status_as_read
-from openclaw.telemetry.context import log_context
+from openclaw.telemetry.context import bind
 from openclaw.telemetry.logs import Log
 from openclaw.telemetry.spans import current_span
 
-__all__ = ["STALLED", "Runner"]
-
-STALLED = "Stalled"
-"""The condition that a terminal error sets (kstatus' word) and the next good run removes."""
+__all__ = ["Runner"]
 
 
 @dataclass(slots=True)
@@ -60,8 +56,10 @@ class Runner:
     def _root_informer(self) -> Informer:
         return self.informers[self.reconciler.root.resource]
 
-    async def run(self, work: Work, attempt: int) -> Result | None:
+    async def run(self, work: Work, attempt: int, reconcile_id: str) -> Result | None:
         """Reconcile the object of `work`; None when there is no such object any more.
+
+        Which state of the object the run is about is bound to the caller's log context.
 
         Raises:
             Exception: whatever the reconciler raised, after the status was written.
@@ -76,33 +74,29 @@ class Runner:
             await self._report_invalid(stored, error)
             raise
         current_span().about(obj)
-        reconcile_id = f"{random.getrandbits(64):016x}"
-        with log_context(
-            controller=self.reconciler.name,
-            kind=obj.resource.kind,
-            namespace=work.key.namespace,
-            name=work.key.name,
-            generation=obj.metadata.generation,
-            resourceVersion=obj.metadata.resource_version,
-            reconcileID=reconcile_id,
-        ):
-            context = Context(
-                obj,
-                key=work.key,
-                reasons=work.reasons,
-                attempt=attempt,
-                reconcile_id=reconcile_id,
-                applier=self.applier,
-                client=self.client,
-                informers=self.informers,
-                recorder=self.recorder,
-                log=self.log,
-            )
-            if obj.metadata.deletion_timestamp is not None:
-                return await self._finalize(context, obj)
-            if self.reconciler.finalizer is not None:
+        bind(generation=obj.metadata.generation, resourceVersion=obj.metadata.resource_version)
+        context = Context(
+            obj,
+            key=work.key,
+            reasons=work.reasons,
+            attempt=attempt,
+            reconcile_id=reconcile_id,
+            applier=self.applier,
+            client=self.client,
+            informers=self.informers,
+            reads=[kind.resource for kind in self.reconciler.reads],
+            recorder=self.recorder,
+            log=self.log,
+        )
+        if obj.metadata.deletion_timestamp is not None:
+            return await self._finalize(context, obj)
+        if self.reconciler.finalizer is not None:
+            try:
                 obj = await self._with_finalizer(obj, self.reconciler.finalizer)
-            return await self._reconcile(context, obj)
+            except Exception as error:
+                await self._end(context, obj, status_as_read(obj), error)
+                raise
+        return await self._reconcile(context, obj)
 
     async def _report_invalid(self, stored: bytes, error: InvalidObjectError) -> None:
         answer = await report_invalid(
@@ -126,47 +120,55 @@ class Runner:
 
     async def _reconcile(self, context: Context, obj: CustomResource) -> Result:
         before = status_as_read(obj)
-        conditions = _conditions_of(obj)
-        if conditions is not None:
-            conditions.speak_of(obj.metadata.generation)
+        _speak_of_generation(obj)
         error: Exception | None = None
-        result: object = Result.done()
+        result = Result.done()
         try:
-            result = await within_deadline(self.reconciler.reconcile(context, obj), self.reconciler.deadline)
-        except Exception as caught:
-            if classify(caught) in (ErrorClass.CONFLICT, ErrorClass.GONE):
-                raise
+            result = await self._run("reconcile", self.reconciler.reconcile(context, obj))
+        except Exception as caught:  # noqa: BLE001 - raised again once the status is written
             error = caught
-        self._complete_status(context, obj, error)
+        await self._end(context, obj, before, error)
+        if error is not None:
+            raise error
+        return result
+
+    async def _run(self, method: str, run: Awaitable[object]) -> Result:
+        """The result of the user's coroutine.
+
+        Raises:
+            Exception: whatever it raised; a TypeError where it returned something else.
+        """
+        result = await within_deadline(run, self.reconciler.deadline)
+        if not isinstance(result, Result):
+            name = type(self.reconciler).__name__
+            msg = f"{name}.{method} returned {result!r}; return Result.done() or Result.after(seconds)"
+            raise TypeError(msg)
+        return result
+
+    async def _end(
+        self,
+        context: Context,
+        obj: CustomResource,
+        before: dict[str, Any],
+        error: Exception | None,
+        *,
+        action: str = "Reconcile",
+    ) -> None:
+        """Write the status of a run that succeeded, or failed with `error`.
+
+        Raises:
+            Exception: it could not be written, of a run that succeeded.
+        """
+        if error is not None and classify(error) in (ErrorClass.CONFLICT, ErrorClass.GONE):
+            return  # what the status says may be about a state that is no more
+        state_outcome(context, obj, error, action=action)
         try:
             await self._write_status(obj, before)
         except Exception as unwritten:
             if error is None:
+                warn(context, unwritten, action=action)
                 raise
             self.log.warning("the status could not be written", error=str(unwritten))
-        if error is not None:
-            raise error
-        if not isinstance(result, Result):
-            name = type(self.reconciler).__name__
-            msg = f"{name}.reconcile returned {result!r}; return Result.done() or Result.after(seconds)"
-            raise TypeError(msg)
-        return result
-
-    def _complete_status(self, context: Context, obj: CustomResource, error: Exception | None) -> None:
-        """Fill in what every status says: the generation it speaks of, and whether we have given up."""
-        terminal = error if error is not None and classify(error) is ErrorClass.TERMINAL else None
-        conditions = _conditions_of(obj)
-        if conditions is not None:
-            if terminal is not None:
-                conditions.set(
-                    Condition(type=STALLED, status="True", reason=reason_of(terminal), message=str(terminal))
-                )
-            elif error is None:
-                conditions.remove(STALLED)
-        if terminal is not None:
-            context.event(reason_of(terminal), str(terminal), type="Warning")
-        if (error is None or terminal is not None) and "observed_generation" in type(obj.status).model_fields:
-            obj.status.observed_generation = obj.metadata.generation
 
     async def _write_status(self, obj: CustomResource, before: dict[str, Any]) -> None:
         metadata = obj.metadata
@@ -190,23 +192,31 @@ class Runner:
         if finalizer is None or finalizer not in obj.metadata.finalizers:
             return Result.done()
         before = status_as_read(obj)
+        _speak_of_generation(obj)
         error: Exception | None = None
         result = Result.done()
         try:
-            result = await within_deadline(self.reconciler.finalize(context, obj), self.reconciler.deadline)
+            result = await self._run("finalize", self.reconciler.finalize(context, obj))
+            if result.requeue_after is None:
+                return await self._let_go(obj, finalizer)
         except Exception as caught:  # noqa: BLE001 - raised again once the status is written
             error = caught
-        if error is not None or result.requeue_after is not None:
-            await self._write_status(obj, before)
-            if error is not None:
-                raise error
-            return result
+        if error is not None and classify(error) is ErrorClass.GONE:
+            # Unlike a reconcile, this one is still needed: without it the namespace does not go either.
+            error = TerminalError(str(error), reason=NAMESPACE_TERMINATING)
+        await self._end(context, obj, before, error, action="Finalize")
+        if error is not None:
+            raise error
+        return result
+
+    async def _let_go(self, obj: CustomResource, finalizer: str) -> Result:
         answer = await set_finalizer(self.client, obj, finalizer, present=False)
         if answer is not None and orjson.loads(answer)["metadata"].get("finalizers"):
             self._root_informer.put(answer)
         return Result.done()
 
 
-def _conditions_of(obj: CustomResource) -> Conditions | None:
-    conditions = getattr(obj.status, "conditions", None)
-    return conditions if isinstance(conditions, Conditions) else None
+def _speak_of_generation(obj: CustomResource) -> None:
+    conditions = conditions_of(obj)
+    if conditions is not None:
+        conditions.speak_of(obj.metadata.generation)

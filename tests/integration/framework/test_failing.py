@@ -171,7 +171,9 @@ def lines() -> Iterator[StringIO]:
     handler.setFormatter(JsonFormatter())
     logger = logging.getLogger("openclaw.controller")
     logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
     yield stream
+    logger.setLevel(logging.NOTSET)
     logger.removeHandler(handler)
 
 

@@ -170,6 +170,6 @@ def test_two_operators_share_no_name() -> None:
         ({"watch_namespace": ""}, "the namespace ''"),
     ],
 )
-def test_a_name_that_kubernetes_would_refuse(names: dict[str, str], said: str) -> None:
+def test_a_name_that_kubernetes_would_refuse(names: dict[str, Any], said: str) -> None:
     with pytest.raises(ManifestError, match=said):
         generate([Claws], image="a", **names)

@@ -64,7 +64,7 @@ def test_the_class_of_an_error(error: Exception, expected: ErrorClass) -> None:
         (NotControlled("x"), "NameTaken"),
         (TimeoutError(), "DeadlineExceeded"),
         (KeyError("x"), "ReconcileError"),
-        (InvalidObjectError("x"), "ReconcileError"),
+        (InvalidObjectError("x"), "InvalidObject"),
         # A webhook's refusal may have any text for a reason.
         (Forbidden(403, "images must come from our registry"), "Forbidden"),
         (Forbidden(403, "R" * 129), "Forbidden"),
