@@ -15,7 +15,6 @@ from tests.integration.openclaw.claws import (
     says,
     wait_settled,
 )
-from tests.integration.openclaw.operator_process import OperatorProcess
 
 pytestmark = pytest.mark.usefixtures("operator")
 
@@ -130,31 +129,4 @@ async def test_a_rollout_that_somebody_else_began_is_progress(kube_client: Clien
     assert says(found, Available="True", Progressing="True", Degraded="False")
     slow["spec"]["template"]["metadata"]["annotations"][BEHAVIOUR_ANNOTATION] = "ready"
     await kube_client.patch("Deployment", namespace, "shop-worker", slow)
-    await wait_settled(kube_client, namespace)
-
-
-async def test_a_rollout_that_was_begun_while_the_operator_was_away_is_progress(
-    kube_client: Client, namespace: str, operator: OperatorProcess
-) -> None:
-    """All old pods are gone and all new ones there, not ready: not to be taken for pods that were lost."""
-    await create_settled(kube_client, namespace, claw(worker={"replicas": 2}))
-    operator.stop()
-    template = {"metadata": {"annotations": {BEHAVIOUR_ANNOTATION: "never-ready"}}}
-    recreate = {"type": "Recreate", "rollingUpdate": None}
-    change_by_hand = {"spec": {"strategy": recreate, "template": template}}
-    await kube_client.patch("Deployment", namespace, "shop-worker", change_by_hand)
-    await kube_client.wait_for(
-        "Deployment",
-        namespace,
-        "shop-worker",
-        lambda it: it["status"]["updatedReplicas"] == it["status"]["unavailableReplicas"] == 2,
-        SECONDS,
-    )
-    operator.start()
-    found = await kube_client.wait_for(
-        "OpenClaw", namespace, "shop", lambda it: says(it, Available="False"), SECONDS
-    )
-    assert says(found, Progressing="True", Degraded="False")
-    template["metadata"]["annotations"][BEHAVIOUR_ANNOTATION] = "ready"
-    await kube_client.patch("Deployment", namespace, "shop-worker", change_by_hand)
     await wait_settled(kube_client, namespace)
