@@ -117,6 +117,10 @@ class Cache:
     `kubectl.kubernetes.io/last-applied-configuration`, and without `metadata.managedFields` except the
     entries of `manager` with operation Apply and no subresource.
 
+    Once there are a few hundred objects, stored forms are compressed against a dictionary of what the objects
+    of this cache have in common; it is trained in a thread of its own, and another takes its place, bit by
+    bit, when it saves clearly less than it did. What changed lately is kept uncompressed, up to 4 MiB.
+
     The stream's *position* is the largest resourceVersion seen in events, bookmarks and lists.
     """
 
@@ -224,10 +228,11 @@ class Cache:
     def stats(self) -> dict[str, int]:
         """Gauges and counters.
 
-        Gauges: `objects`; `bytes`, memory of objects and indexes, as allocated; `staged_bytes`, of a relist
-        under way; `unconfirmed`, own writes that the stream has not told of. Counters: `events_received`
+        Gauges: `objects`; `bytes`, memory of objects, indexes and dictionaries, as allocated; `staged_bytes`, of
+        a relist under way; `raw_bytes`, length of all stored forms before compression; `objects_compressed`;
+        `dictionary_bytes`, of dictionaries and what it takes to work with them; `unconfirmed`, own writes that the stream has not told of. Counters: `events_received`
         (ADDED, MODIFIED, DELETED), of which `events_dropped` (no predicate held), `events_echo` (known
         already, mostly own writes), `events_stale` (older than what is known, or a deletion of something
         unknown); `events_bookmark`, `events_error`, `events_malformed`, `objects_listed`, `relists`,
-        `deltas`, `puts_accepted`, `puts_refused`.
+        `deltas`, `puts_accepted`, `puts_refused`, `dictionaries_trained`.
         """

@@ -9,13 +9,11 @@ use crate::live::{Live, Outcome};
 use crate::path::Path;
 use crate::probe::Probe;
 use crate::relist::Relist;
-use crate::rules::Rules;
 use crate::scan::{Scan, View};
 use crate::skim::{Cursor, Malformed};
 use crate::stats::Stats;
 use crate::store::Store;
 use crate::version::Version;
-use crate::writes::Writes;
 
 /// The annotation of the bookmark that ends a streamed list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
@@ -41,15 +39,7 @@ impl Cache {
     pub fn new(manager: Option<String>) -> Self {
         Self {
             manager,
-            live: Live {
-                rules: Rules::default(),
-                store: Store::new(0),
-                indexes: Vec::new(),
-                writes: Writes::default(),
-                new: Vec::new(),
-                old: Vec::new(),
-                stored: Scan::default(),
-            },
+            live: Live::default(),
             relist: None,
             position: None,
             framer: Framer::new(MAX_LINE),
@@ -107,6 +97,7 @@ impl Cache {
             Line::Whole(line) => self.event(line, &mut batch, &mut deltas, &mut newest),
         });
         self.framer = framer;
+        self.tend();
         batch.resource_version = newest.map(|version: Version| version.to_string());
         batch.deltas = deltas.into_list();
         self.stats.deltas += batch.deltas.len() as u64;
@@ -142,7 +133,7 @@ impl Cache {
             return Ok(());
         }
         let version = view.resource_version();
-        if version.is_empty() || (kind != Kind::Bookmark && view.name().is_empty()) {
+        if version.is_empty() || (kind != Kind::Bookmark && !view.is_storable()) {
             return Err(Malformed);
         }
         let version = Version::parse(&version);
@@ -168,7 +159,7 @@ impl Cache {
             if kind == Kind::Deleted {
                 relist.unstage(view);
             } else {
-                relist.stage(view, &self.live);
+                relist.stage(view, &mut self.live);
             }
             return;
         }
@@ -203,7 +194,7 @@ impl Cache {
             live, scan, manager, ..
         } = self;
         let info = list::read(page, manager.as_deref(), scan, |view| {
-            if view.name().is_empty() || view.resource_version().is_empty() {
+            if !view.is_storable() {
                 return Err(SpecError::new(
                     "list page: an item lacks metadata.name or metadata.resourceVersion",
                 ));
@@ -234,6 +225,7 @@ impl Cache {
             ..Batch::default()
         };
         self.position = Some(position);
+        self.tend();
         Ok(batch)
     }
 
@@ -251,7 +243,7 @@ impl Cache {
             bytes: body,
             scan: &scan,
         };
-        let sound = read.is_ok() && !view.name().is_empty() && !view.resource_version().is_empty();
+        let sound = read.is_ok() && view.is_storable();
         let stored = sound && {
             if let Some(relist) = &mut self.relist {
                 relist.detach(&view.namespace(), &view.name(), &self.live);
@@ -259,6 +251,7 @@ impl Cache {
             self.live.put(view, self.position.as_ref())
         };
         self.scan = scan;
+        self.tend();
         if !sound {
             return Err(SpecError::new(
                 "put: the body is no object with metadata.name and metadata.resourceVersion",
@@ -273,18 +266,23 @@ impl Cache {
         Ok(stored)
     }
 
+    /// What is to be done besides, a little each time.
+    fn tend(&mut self) {
+        self.live.tend(self.relist.as_ref().map(Relist::packed));
+    }
+
     /// The stored form of an object.
-    pub fn get(&self, namespace: &str, name: &str) -> Option<&[u8]> {
-        let store = &self.live.store;
+    pub fn get(&mut self, namespace: &str, name: &str) -> Option<&[u8]> {
+        let Live { store, packer, .. } = &mut self.live;
         let entry = store.get(store.find(namespace, name)?)?;
-        Some(store.payload(entry))
+        Some(packer.read(entry.form(), store.payload(entry)))
     }
 
     /// The resourceVersion of an object.
     pub fn resource_version(&self, namespace: &str, name: &str) -> Option<String> {
         let store = &self.live.store;
         let entry = store.get(store.find(namespace, name)?)?;
-        Some(entry.version.to_string())
+        Some(store.version(entry).to_string())
     }
 
     /// The keys of all objects, sorted.
@@ -330,8 +328,15 @@ impl Cache {
             ("objects", self.len() as u64),
             ("bytes", self.live.bytes() as u64),
             ("staged_bytes", staged as u64),
+            ("raw_bytes", self.live.store.text_bytes() as u64),
+            ("dictionary_bytes", self.live.packer.dictionary_bytes() as u64),
+            (
+                "objects_compressed",
+                (self.live.store.packed(0) + self.live.store.packed(1)) as u64,
+            ),
             ("unconfirmed", self.live.writes.len() as u64),
         ];
+        all.push(("dictionaries_trained", self.live.packer.trained()));
         all.extend(self.stats.counters());
         all
     }

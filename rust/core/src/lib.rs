@@ -5,8 +5,10 @@
 
 mod cache;
 mod delta;
+mod dictionary;
 mod diff;
 mod digest;
+mod entry;
 mod error;
 mod event;
 mod fieldset;
@@ -16,6 +18,7 @@ mod list;
 mod live;
 mod mapping;
 mod names;
+mod packer;
 mod path;
 mod plain;
 mod probe;
@@ -31,6 +34,7 @@ mod skip;
 mod slots;
 mod stats;
 mod store;
+mod tend;
 mod trail;
 mod version;
 mod writes;

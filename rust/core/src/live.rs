@@ -3,11 +3,13 @@
 use std::cmp::Ordering;
 
 use crate::delta::{Deltas, Reason};
+use crate::entry::{Body, Entry, Flag, Parts};
 use crate::filter::Change;
 use crate::index::Index;
+use crate::packer::Packer;
 use crate::rules::{OldKey, Rules};
 use crate::scan::{Scan, View};
-use crate::store::{Entry, Parts, Store};
+use crate::store::Store;
 use crate::version::{Uid, Version};
 use crate::writes::{Told, Writes};
 
@@ -25,23 +27,29 @@ pub(crate) enum Outcome {
 }
 
 /// Store, indexes and what watches over them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) rules: Rules,
     pub(crate) store: Store,
+    pub(crate) packer: Packer,
     pub(crate) indexes: Vec<Index>,
     pub(crate) writes: Writes,
     /// Digests of the object at hand.
     pub(crate) new: Vec<u64>,
     /// Digests of the stored object.
     pub(crate) old: Vec<u64>,
-    /// A scan of the stored object.
-    pub(crate) stored: Scan,
+    /// The stored object, and a scan of it.
+    text: Vec<u8>,
+    stored: Scan,
 }
 
 impl Live {
     pub(crate) fn bytes(&self) -> usize {
-        self.store.bytes() + self.writes.bytes() + self.indexes.iter().map(Index::bytes).sum::<usize>()
+        self.store.bytes()
+            + self.packer.bytes()
+            + self.text.capacity()
+            + self.writes.bytes()
+            + self.indexes.iter().map(Index::bytes).sum::<usize>()
     }
 
     /// The stream tells that an object is there, in this state.
@@ -49,14 +57,14 @@ impl Live {
         let version = Version::parse(&view.resource_version());
         let Some(id) = self.store.find(&view.namespace(), &view.name()) else {
             self.rules.probes.take(view, &mut self.new);
-            self.insert(view, version);
+            self.insert(view, &version);
             return self.changed(Change { probes: None }, Reason::Added, view, &[], deltas);
         };
         let Some(entry) = self.store.get(id) else {
             return Outcome::Stale;
         };
-        let order = version.cmp(&entry.version);
-        let unconfirmed = entry.unconfirmed;
+        let order = version.cmp(&self.store.version(entry));
+        let unconfirmed = entry.has(Flag::UNCONFIRMED);
         match order {
             Ordering::Equal => {
                 self.confirm(id);
@@ -65,9 +73,9 @@ impl Live {
             Ordering::Less if unconfirmed => self.behind(id, version, view, deltas),
             Ordering::Less => Outcome::Stale,
             Ordering::Greater => {
-                let known = entry.uid.clone();
+                let known = self.store.uid(entry);
                 self.rules.probes.take(view, &mut self.new);
-                let old_keys = self.replace(id, view, version);
+                let old_keys = self.replace(id, view, &version);
                 let base = self.confirm(id);
                 self.compare(unconfirmed, base, known, view, &old_keys, deltas)
             }
@@ -83,11 +91,11 @@ impl Live {
             return Outcome::Unknown;
         };
         let version = Version::parse(&view.resource_version());
-        if version < entry.version {
-            if entry.unconfirmed {
+        if version < self.store.version(entry) {
+            if entry.has(Flag::UNCONFIRMED) {
                 return self.recreated(id, version, view, deltas);
             }
-            if entry.uid != Uid::parse(&view.uid()) {
+            if self.store.uid(entry) != Uid::parse(&view.uid()) {
                 return Outcome::Stale;
             }
         }
@@ -107,31 +115,31 @@ impl Live {
             let Some(entry) = self.store.get(id) else {
                 return false;
             };
-            if version <= entry.version {
+            if version <= self.store.version(entry) {
                 return false;
             }
-            if !entry.unconfirmed {
+            if !entry.has(Flag::UNCONFIRMED) {
                 self.store.digests(entry, &mut self.old);
                 let ahead = self.writes.entry(id);
-                ahead.version = Some(entry.version.clone());
+                ahead.version = Some(self.store.version(entry));
                 ahead.base = Some(Told {
-                    uid: entry.uid.clone(),
+                    uid: self.store.uid(entry),
                     digests: self.old.as_slice().into(),
                 });
             }
             self.rules.probes.take(view, &mut self.new);
-            self.replace(id, view, version.clone());
+            self.replace(id, view, &version);
             id
         } else {
             self.rules.probes.take(view, &mut self.new);
-            let Some(id) = self.insert(view, version.clone()) else {
+            let Some(id) = self.insert(view, &version) else {
                 return false;
             };
             id
         };
         self.writes.entry(id).wrote(version);
         if let Some(entry) = self.store.get_mut(id) {
-            entry.unconfirmed = true;
+            entry.set(Flag::UNCONFIRMED, true);
         }
         true
     }
@@ -221,26 +229,23 @@ impl Live {
     /// Marks an entry as told by the stream; returns what the stream had told of before.
     pub(crate) fn confirm(&mut self, id: u32) -> Option<Told> {
         let entry = self.store.get_mut(id)?;
-        if !std::mem::take(&mut entry.unconfirmed) {
+        if !entry.unset(Flag::UNCONFIRMED) {
             return None;
         }
         self.writes.remove(id)?.base
     }
 
     /// Adds an object whose digests are `self.new`.
-    fn insert(&mut self, view: View<'_>, version: Version) -> Option<u32> {
-        let name = view.name();
+    fn insert(&mut self, view: View<'_>, version: &Version) -> Option<u32> {
+        let (namespace, name) = (view.namespace(), view.name());
         let parts = Parts {
             name: &name,
             version,
-            uid: Uid::parse(&view.uid()),
+            uid: &Uid::parse(&view.uid()),
             digests: &self.new,
         };
-        let id = self
-            .store
-            .insert(&view.namespace(), parts, view.pruned_len(), |blob| {
-                view.prune(blob);
-            })?;
+        // A new object is packed at once: it may never change again.
+        let id = self.store.insert(&namespace, parts, self.packer.body(view))?;
         for index in &mut self.indexes {
             index.add(id, view);
         }
@@ -249,19 +254,19 @@ impl Live {
 
     /// Replaces an object by one whose digests are `self.new`; `self.old` are its digests before. Returns the keys that it
     /// led to before, when they may be others now.
-    fn replace(&mut self, id: u32, view: View<'_>, version: Version) -> Vec<OldKey> {
+    fn replace(&mut self, id: u32, view: View<'_>, version: &Version) -> Vec<OldKey> {
         let old_keys = self.leave(id);
         let name = view.name();
         let parts = Parts {
             name: &name,
             version,
-            uid: Uid::parse(&view.uid()),
+            uid: &Uid::parse(&view.uid()),
             digests: &self.new,
         };
-        self.store.replace(id, parts, view.pruned_len(), |blob| {
-            view.prune(blob);
-        });
+        // What changed once may change again soon: it waits for its turn to be packed.
+        self.store.replace(id, parts, Body::Fresh(view));
         self.enter(id, view);
+        self.relieve();
         old_keys
     }
 
@@ -269,18 +274,7 @@ impl Live {
     pub(crate) fn exchange(&mut self, id: u32, entry: Entry) -> Vec<OldKey> {
         let old_keys = self.leave(id);
         self.store.exchange(id, entry);
-        let mut stored = std::mem::take(&mut self.stored);
-        if let Some(bytes) = self.store.get(id).map(|entry| self.store.payload(entry).to_vec()) {
-            stored.stored(&bytes);
-            self.enter(
-                id,
-                View {
-                    bytes: &bytes,
-                    scan: &stored,
-                },
-            );
-        }
-        self.stored = stored;
+        self.with_stored(id, |live, view| live.enter(id, view));
         old_keys
     }
 
@@ -295,7 +289,7 @@ impl Live {
         if !owners && !self.indexes.iter().any(|index| differs(index.probe)) {
             return Vec::new();
         }
-        let bytes = self.store.payload(entry);
+        let bytes = self.packer.read(entry.form(), self.store.payload(entry));
         self.stored.stored(bytes);
         let view = View {
             bytes,
@@ -339,7 +333,7 @@ impl Live {
         if !owners && self.indexes.is_empty() {
             return Vec::new();
         }
-        let bytes = self.store.payload(entry);
+        let bytes = self.packer.read(entry.form(), self.store.payload(entry));
         self.stored.stored(bytes);
         let view = View {
             bytes,
@@ -353,5 +347,23 @@ impl Live {
         } else {
             Vec::new()
         }
+    }
+
+    /// Calls `visit` with a view of a stored object.
+    pub(crate) fn with_stored(&mut self, id: u32, visit: impl FnOnce(&mut Self, View<'_>)) {
+        let Some(entry) = self.store.get(id) else {
+            return;
+        };
+        let (mut bytes, mut scan) = (std::mem::take(&mut self.text), std::mem::take(&mut self.stored));
+        self.packer
+            .unpack(entry.form(), self.store.payload(entry), &mut bytes);
+        scan.stored(&bytes);
+        let view = View {
+            bytes: &bytes,
+            scan: &scan,
+        };
+        visit(self, view);
+        self.text = bytes;
+        self.stored = scan;
     }
 }

@@ -1,12 +1,17 @@
 //! A relist: objects gather in a staging store until all are there, then take the place of the live ones at once.
 
 use crate::delta::{Deltas, Reason};
+use crate::entry::{Body, Flag, Form, Parts};
 use crate::error::StateError;
 use crate::filter::Change;
 use crate::live::Live;
-use crate::scan::{Scan, View};
-use crate::store::{Parts, Store};
+use crate::packer::Packer;
+use crate::scan::View;
+use crate::store::Store;
 use crate::version::{Uid, Version};
+
+/// How many staged objects are packed, at most, with each that comes.
+const LOOKS: usize = 4;
 
 /// What a relist has gathered.
 #[derive(Debug)]
@@ -51,44 +56,59 @@ impl Relist {
     }
 
     /// The list has this object.
-    pub(crate) fn stage(&mut self, view: View<'_>, live: &Live) {
+    pub(crate) fn stage(&mut self, view: View<'_>, live: &mut Live) {
         let (namespace, name) = (view.namespace(), view.name());
         let version = Version::parse(&view.resource_version());
         let uid = Uid::parse(&view.uid());
-        let known = live
+        let same = live
             .store
             .find(&namespace, &name)
             .and_then(|id| live.store.get(id))
-            .is_some_and(|entry| entry.version == version && entry.uid == uid);
-        if known {
+            .is_some_and(|entry| live.store.version(entry) == version && live.store.uid(entry) == uid);
+        let found = self.store.find(&namespace, &name);
+        let known = found.and_then(|id| self.store.get(id));
+        if known.is_some_and(|entry| self.store.version(entry) >= version) {
+            return;
+        }
+        if same {
             self.digests.clear();
             self.digests.resize(live.rules.probes.len(), 0);
         } else {
             live.rules.probes.take(view, &mut self.digests);
         }
-        let len = if known { 0 } else { view.pruned_len() };
-        let write = |blob: &mut Vec<u8>| {
-            if !known {
-                view.prune(blob);
-            }
-        };
-        let found = self.store.find(&namespace, &name);
-        let newer = found
-            .and_then(|id| self.store.get(id))
-            .is_none_or(|entry| entry.version < version);
         let parts = Parts {
             name: &name,
-            version,
-            uid,
+            version: &version,
+            uid: &uid,
             digests: &self.digests,
+        };
+        let body = if same {
+            Body::Kept(Form::Raw, b"")
+        } else {
+            live.packer.body(view)
         };
         match found {
             None => {
-                self.store.insert(&namespace, parts, len, write);
+                self.store.insert(&namespace, parts, body);
             }
-            Some(id) if newer => self.store.replace(id, parts, len, write),
-            Some(_) => {}
+            Some(id) => self.store.replace(id, parts, body),
         }
+        self.tend(&mut live.packer);
+    }
+
+    /// Trains the first dictionary as soon as there is something to train it from, and packs what came before it.
+    fn tend(&mut self, packer: &mut Packer) {
+        packer.poll();
+        if packer.wants_samples(self.store.len(), false) {
+            let samples = self.store.samples(packer);
+            packer.train(samples);
+        }
+        self.store.tidy(packer, LOOKS);
+    }
+
+    /// How many objects are packed, by the place of the dictionary.
+    pub(crate) fn packed(&self) -> [usize; 2] {
+        [self.store.packed(0), self.store.packed(1)]
     }
 
     /// A streamed list tells that an object is gone again.
@@ -113,13 +133,12 @@ impl Relist {
             let payload = live.store.payload(entry);
             let parts = Parts {
                 name,
-                version: entry.version.clone(),
-                uid: entry.uid.clone(),
+                version: &live.store.version(entry),
+                uid: &live.store.uid(entry),
                 digests: &self.digests,
             };
-            self.store.replace(staged, parts, payload.len(), |blob| {
-                blob.extend_from_slice(payload);
-            });
+            self.store
+                .replace(staged, parts, Body::Kept(entry.form(), payload));
         }
     }
 
@@ -154,9 +173,9 @@ impl Relist {
             return;
         };
         if let Some(entry) = live.store.get_mut(id) {
-            entry.seen = true;
+            entry.set(Flag::SEEN, true);
         }
-        with_stored(live, id, |live, view| {
+        live.with_stored(id, |live, view| {
             for index in &mut live.indexes {
                 index.add(id, view);
             }
@@ -173,17 +192,18 @@ impl Relist {
         let (Some(entry), Some(known)) = (self.store.remove(staged), live.store.get_mut(id)) else {
             return;
         };
-        known.seen = true;
-        let unconfirmed = known.unconfirmed;
-        let uid = known.uid.clone();
-        if known.version == entry.version {
+        known.set(Flag::SEEN, true);
+        let unconfirmed = known.has(Flag::UNCONFIRMED);
+        let Some(known) = live.store.get(id) else { return };
+        let uid = live.store.uid(known);
+        if live.store.version(known) == self.store.version(&entry) {
             let base = live.confirm(id);
             if unconfirmed {
                 // Others may have changed it before our own write did; only the list is left to tell.
                 if let Some(entry) = live.store.get(id) {
                     live.store.digests(entry, &mut live.new);
                 }
-                with_stored(live, id, |live, view| {
+                live.with_stored(id, |live, view| {
                     live.compare(true, base, uid, view, &[], deltas);
                 });
             }
@@ -192,7 +212,7 @@ impl Relist {
         self.store.digests(&entry, &mut live.new);
         let old_keys = live.exchange(id, entry);
         let base = live.confirm(id);
-        with_stored(live, id, |live, view| {
+        live.with_stored(id, |live, view| {
             live.compare(unconfirmed, base, uid, view, &old_keys, deltas);
         });
     }
@@ -200,10 +220,10 @@ impl Relist {
 
 /// Whether the entry is a write of our own that is newer than the list. It is kept, but by one list only.
 fn outlives(id: u32, position: &Version, live: &mut Live) -> bool {
-    let Some(entry) = live.store.get_mut(id) else {
+    let Some(entry) = live.store.get(id) else {
         return false;
     };
-    if !entry.unconfirmed || entry.version <= *position {
+    if !entry.has(Flag::UNCONFIRMED) || live.store.version(entry) <= *position {
         return false;
     }
     let Some(ahead) = live.writes.get_mut(id) else {
@@ -212,7 +232,9 @@ fn outlives(id: u32, position: &Version, live: &mut Live) -> bool {
     if std::mem::replace(&mut ahead.survived, true) {
         return false;
     }
-    entry.seen = true;
+    if let Some(entry) = live.store.get_mut(id) {
+        entry.set(Flag::SEEN, true);
+    }
     true
 }
 
@@ -223,16 +245,16 @@ fn sweep(position: &Version, live: &mut Live, deltas: &mut Deltas) {
         let Some(entry) = live.store.get_mut(id) else {
             continue;
         };
-        if std::mem::take(&mut entry.seen) {
+        if entry.unset(Flag::SEEN) {
             continue;
         }
         if outlives(id, position, live) {
             if let Some(entry) = live.store.get_mut(id) {
-                entry.seen = false;
+                entry.set(Flag::SEEN, false);
             }
             continue;
         }
-        with_stored(live, id, |live, view| {
+        live.with_stored(id, |live, view| {
             live.rules
                 .emit(Change { probes: None }, Reason::Deleted, view, &[], deltas);
         });
@@ -241,22 +263,4 @@ fn sweep(position: &Version, live: &mut Live, deltas: &mut Deltas) {
         }
         live.forget(id);
     }
-}
-
-/// Calls `visit` with a view of a stored object.
-fn with_stored(live: &mut Live, id: u32, visit: impl FnOnce(&mut Live, View<'_>)) {
-    let Some(entry) = live.store.get(id) else {
-        return;
-    };
-    let bytes = live.store.payload(entry).to_vec();
-    let mut scan: Scan = std::mem::take(&mut live.stored);
-    scan.stored(&bytes);
-    visit(
-        live,
-        View {
-            bytes: &bytes,
-            scan: &scan,
-        },
-    );
-    live.stored = scan;
 }

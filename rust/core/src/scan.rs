@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::entry::LONGEST;
 use crate::prune::{Cutter, splice, spliced_len};
 use crate::skim::{Cursor, Malformed, Skim, Span, Text};
 
@@ -275,6 +276,13 @@ impl<'a> View<'a> {
 
     pub(crate) fn resource_version(self) -> Cow<'a, str> {
         self.text(self.scan.resource_version)
+    }
+
+    /// Whether it has what makes an object known: a name and a resourceVersion, of lengths that a store can hold.
+    pub(crate) fn is_storable(self) -> bool {
+        let fits = |text: Cow<'_, str>| text.len() <= LONGEST;
+        let (name, version) = (self.name(), self.resource_version());
+        !name.is_empty() && !version.is_empty() && fits(name) && fits(version) && fits(self.uid())
     }
 
     /// The value of a top-level member, unless it is null.

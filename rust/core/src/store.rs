@@ -1,60 +1,76 @@
 //! The store: a slab of entries, found by namespace and name through a table that keeps nothing but their ids.
 
+use std::collections::VecDeque;
+
 use hashbrown::HashTable;
 
+use crate::dictionary::{Samples, unpacked_len};
 use crate::digest;
+use crate::entry::{Body, Entry, Flag, Form, Parts};
 use crate::names::Names;
+use crate::packer::Packer;
 use crate::version::{Uid, Version};
 
-/// The bytes of one digest in a blob.
-const DIGEST: usize = size_of::<u64>();
+/// How many objects a dictionary is trained from, and how many bytes at most of one and of all.
+const SAMPLES: usize = 128;
+const SAMPLE: usize = 16 << 10;
+const ALL_SAMPLES: usize = 384 << 10;
 
-/// One object. Its probes' digests, its name and its stored form lie behind each other in one block.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    blob: Box<[u8]>,
-    pub(crate) version: Version,
-    pub(crate) uid: Uid,
-    namespace: u32,
-    name_len: u32,
-    /// Put by ourselves, not yet told by the stream.
-    pub(crate) unconfirmed: bool,
-    /// The relist being committed told of it.
-    pub(crate) seen: bool,
+/// Sums over all entries.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Bytes on the heap.
+    heap: usize,
+    /// Bytes of the stored forms, were none of them packed.
+    text: usize,
+    /// Bytes of the stored forms that wait to be packed.
+    waiting: usize,
+    /// Objects packed, by the place of the dictionary.
+    packed: [usize; 2],
 }
 
-/// What an entry is made of.
-#[derive(Debug)]
-pub(crate) struct Parts<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) version: Version,
-    pub(crate) uid: Uid,
-    pub(crate) digests: &'a [u64],
-}
-
-impl Parts<'_> {
-    /// The block of an entry, to which the stored form of `len` bytes is still to be appended. Reuses an old block.
-    fn blob(&self, old: Box<[u8]>, len: usize) -> Vec<u8> {
-        let mut blob = old.into_vec();
-        blob.clear();
-        blob.reserve_exact(self.digests.len() * DIGEST + self.name.len() + len);
-        for digest in self.digests {
-            blob.extend_from_slice(&digest.to_le_bytes());
+impl Tally {
+    /// Counts an entry, or no longer.
+    fn count(&mut self, entry: &Entry, probes: usize, here: bool) {
+        let shift = |sum: &mut usize, by: usize| {
+            *sum = if here {
+                sum.saturating_add(by)
+            } else {
+                sum.saturating_sub(by)
+            };
+        };
+        let payload = entry.payload(probes);
+        shift(&mut self.heap, entry.heap());
+        match entry.form() {
+            Form::Raw => {
+                shift(&mut self.text, payload.len());
+                if entry.has(Flag::QUEUED) {
+                    shift(&mut self.waiting, payload.len());
+                }
+            }
+            Form::Packed(place) => {
+                shift(&mut self.text, unpacked_len(payload));
+                if let Some(packed) = self.packed.get_mut(place) {
+                    shift(packed, 1);
+                }
+            }
         }
-        blob.extend_from_slice(self.name.as_bytes());
-        blob
     }
 }
 
 /// A slab of entries and the table that finds them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Store {
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
     table: HashTable<u32>,
     namespaces: Names,
     probes: usize,
-    heap: usize,
+    tally: Tally,
+    /// Entries to be packed, the one that waits longest first.
+    queue: VecDeque<u32>,
+    /// How far the entries have gone over to the present dictionary.
+    moved: usize,
 }
 
 fn hash(namespace: &str, name: &str) -> u64 {
@@ -65,12 +81,8 @@ impl Store {
     /// An empty store whose entries have this many probes.
     pub(crate) fn new(probes: usize) -> Self {
         Self {
-            entries: Vec::new(),
-            free: Vec::new(),
-            table: HashTable::new(),
-            namespaces: Names::default(),
             probes,
-            heap: 0,
+            ..Self::default()
         }
     }
 
@@ -80,11 +92,26 @@ impl Store {
 
     /// Bytes held, all told.
     pub(crate) fn bytes(&self) -> usize {
-        self.heap
+        self.tally.heap
             + self.entries.capacity() * size_of::<Option<Entry>>()
-            + self.free.capacity() * size_of::<u32>()
+            + (self.free.capacity() + self.queue.capacity()) * size_of::<u32>()
             + self.table.allocation_size()
             + self.namespaces.bytes()
+    }
+
+    /// Bytes of the stored forms, were none of them packed.
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.tally.text
+    }
+
+    /// Bytes of the stored forms that wait to be packed.
+    pub(crate) fn waiting(&self) -> usize {
+        self.tally.waiting
+    }
+
+    /// How many objects are packed with the dictionary in this place.
+    pub(crate) fn packed(&self, place: usize) -> usize {
+        self.tally.packed.get(place).copied().unwrap_or_default()
     }
 
     pub(crate) fn find(&self, namespace: &str, name: &str) -> Option<u32> {
@@ -100,6 +127,7 @@ impl Store {
         self.entries.get(id as usize)?.as_ref()
     }
 
+    /// For its marks only.
     pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut Entry> {
         self.entries.get_mut(id as usize)?.as_mut()
     }
@@ -111,61 +139,36 @@ impl Store {
             .filter_map(|(id, entry)| entry.as_ref().map(|_| id))
     }
 
-    fn name_range(&self, entry: &Entry) -> (usize, usize) {
-        let start = self.probes * DIGEST;
-        (start, start + entry.name_len as usize)
+    pub(crate) fn name<'a>(&self, entry: &'a Entry) -> &'a str {
+        entry.name(self.probes)
     }
 
-    pub(crate) fn name<'a>(&self, entry: &'a Entry) -> &'a str {
-        let (start, end) = self.name_range(entry);
-        let name = entry.blob.get(start..end).unwrap_or_default();
-        std::str::from_utf8(name).unwrap_or_default()
+    pub(crate) fn uid(&self, entry: &Entry) -> Uid {
+        entry.uid(self.probes)
+    }
+
+    pub(crate) fn version(&self, entry: &Entry) -> Version {
+        entry.version(self.probes)
     }
 
     pub(crate) fn namespace(&self, entry: &Entry) -> &str {
         self.namespaces.get(entry.namespace)
     }
 
-    /// The stored form.
+    /// The stored form, as it is kept.
     pub(crate) fn payload<'a>(&self, entry: &'a Entry) -> &'a [u8] {
-        let (_, end) = self.name_range(entry);
-        entry.blob.get(end..).unwrap_or_default()
+        entry.payload(self.probes)
     }
 
     /// Writes the digests of the entry's probes.
     pub(crate) fn digests(&self, entry: &Entry, out: &mut Vec<u64>) {
-        out.clear();
-        let chunks = entry.blob.chunks_exact(DIGEST).take(self.probes);
-        out.extend(chunks.filter_map(|chunk| chunk.first_chunk().copied().map(u64::from_le_bytes)));
+        entry.digests(self.probes, out);
     }
 
-    /// Adds an object that is not in the store; `write` appends its stored form of `len` bytes. `None` only when the store
-    /// is full (four thousand million objects).
-    pub(crate) fn insert(
-        &mut self,
-        namespace: &str,
-        parts: Parts<'_>,
-        len: usize,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) -> Option<u32> {
-        let id = match self.free.pop() {
-            Some(id) => id,
-            None => u32::try_from(self.entries.len()).ok()?,
-        };
-        let mut blob = parts.blob(Box::default(), len);
-        write(&mut blob);
-        let entry = Entry {
-            name_len: u32::try_from(parts.name.len()).ok()?,
-            blob: blob.into_boxed_slice(),
-            version: parts.version,
-            uid: parts.uid,
-            namespace: self.namespaces.acquire(namespace)?,
-            unconfirmed: false,
-            seen: false,
-        };
-        let hashed = hash(namespace, parts.name);
-        self.place(id, entry, hashed);
-        Some(id)
+    /// Adds an object that is not in the store. `None` only when the store is full (four thousand million objects), or a part
+    /// of the object is too long.
+    pub(crate) fn insert(&mut self, namespace: &str, parts: Parts<'_>, body: Body<'_>) -> Option<u32> {
+        self.adopt(namespace, Entry::new(parts, body)?)
     }
 
     /// Adds an entry of another store with as many probes.
@@ -175,13 +178,9 @@ impl Store {
             None => u32::try_from(self.entries.len()).ok()?,
         };
         entry.namespace = self.namespaces.acquire(namespace)?;
+        entry.set(Flag::QUEUED, false);
         let hashed = hash(namespace, self.name(&entry));
-        self.place(id, entry, hashed);
-        Some(id)
-    }
-
-    fn place(&mut self, id: u32, entry: Entry, hashed: u64) {
-        self.heap += entry.heap();
+        self.tally.count(&entry, self.probes, true);
         match self.entries.get_mut(id as usize) {
             Some(place) => *place = Some(entry),
             None => self.entries.push(Some(entry)),
@@ -193,49 +192,27 @@ impl Store {
             probes,
             ..
         } = self;
-        let start = *probes * DIGEST;
-        table.insert_unique(hashed, id, |&id| {
-            let Some(Some(entry)) = entries.get(id as usize) else {
-                return 0;
-            };
-            let name = entry
-                .blob
-                .get(start..start + entry.name_len as usize)
-                .unwrap_or_default();
-            digest::pair(namespaces.get(entry.namespace).as_bytes(), name)
+        table.insert_unique(hashed, id, |&id| match entries.get(id as usize) {
+            Some(Some(entry)) => hash(namespaces.get(entry.namespace), entry.name(*probes)),
+            _ => 0,
         });
+        self.enqueue(id);
+        Some(id)
     }
 
     /// Replaces an object by a newer state of the same name.
-    pub(crate) fn replace(
-        &mut self,
-        id: u32,
-        parts: Parts<'_>,
-        len: usize,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) {
-        let Some(Some(entry)) = self.entries.get_mut(id as usize) else {
-            return;
-        };
-        self.heap -= entry.heap();
-        let mut blob = parts.blob(std::mem::take(&mut entry.blob), len);
-        write(&mut blob);
-        entry.blob = blob.into_boxed_slice();
-        entry.version = parts.version;
-        entry.uid = parts.uid;
-        self.heap += entry.heap();
+    pub(crate) fn replace(&mut self, id: u32, parts: Parts<'_>, body: Body<'_>) {
+        self.change(id, |entry, _| {
+            entry.write(parts, body);
+            entry.set(Flag::TOUCHED, true);
+        });
+        self.enqueue(id);
     }
 
     /// Replaces an object by its entry of another store.
     pub(crate) fn exchange(&mut self, id: u32, other: Entry) {
-        let Some(Some(entry)) = self.entries.get_mut(id as usize) else {
-            return;
-        };
-        self.heap -= entry.heap();
-        entry.blob = other.blob;
-        entry.version = other.version;
-        entry.uid = other.uid;
-        self.heap += entry.heap();
+        self.change(id, |entry, _| entry.take(other));
+        self.enqueue(id);
     }
 
     /// Removes an object.
@@ -246,15 +223,109 @@ impl Store {
             found.remove();
         }
         let entry = self.entries.get_mut(id as usize)?.take()?;
-        self.heap -= entry.heap();
+        self.tally.count(&entry, self.probes, false);
         self.namespaces.release(entry.namespace);
         self.free.push(id);
         Some(entry)
     }
-}
 
-impl Entry {
-    fn heap(&self) -> usize {
-        self.blob.len() + self.version.heap() + self.uid.heap()
+    /// Changes an entry and keeps the sums right.
+    fn change<T>(&mut self, id: u32, change: impl FnOnce(&mut Entry, usize) -> T) -> Option<T> {
+        let Some(Some(entry)) = self.entries.get_mut(id as usize) else {
+            return None;
+        };
+        self.tally.count(entry, self.probes, false);
+        let done = change(entry, self.probes);
+        self.tally.count(entry, self.probes, true);
+        Some(done)
+    }
+
+    /// An entry that is not packed gets into the queue, once.
+    fn enqueue(&mut self, id: u32) {
+        let waits = self
+            .get(id)
+            .is_some_and(|entry| entry.form() == Form::Raw && !entry.has(Flag::QUEUED));
+        if waits {
+            self.change(id, |entry, _| entry.set(Flag::QUEUED, true));
+            self.queue.push_back(id);
+        }
+    }
+
+    /// Looks at the entries that wait longest, at most so many, and packs those that did not change since the last look.
+    pub(crate) fn tidy(&mut self, packer: &mut Packer, looks: usize) {
+        if !packer.is_ready() {
+            return;
+        }
+        // None is looked at twice in one go.
+        for _ in 0..looks.min(self.queue.len()) {
+            let Some(id) = self.queue.pop_front() else {
+                break;
+            };
+            let again = self.change(id, |entry, probes| {
+                // An entry that is gone, or another one of the same id by now, may be in the queue still.
+                if !entry.has(Flag::QUEUED) {
+                    return false;
+                }
+                if entry.form() == Form::Raw && entry.unset(Flag::TOUCHED) {
+                    return true;
+                }
+                entry.set(Flag::QUEUED, false);
+                if entry.form() == Form::Raw {
+                    if let Some((form, packed)) = packer.pack(entry.payload(probes)) {
+                        entry.repack(probes, form, packed);
+                    }
+                }
+                false
+            });
+            if again == Some(true) {
+                self.queue.push_back(id);
+            }
+        }
+        if self.queue.capacity() > 64 && self.queue.len() * 4 < self.queue.capacity() {
+            self.queue.shrink_to(self.queue.len() * 2);
+        }
+    }
+
+    /// Packs entries of an outdated dictionary with the present one, at most so many.
+    pub(crate) fn move_on(&mut self, outdated: usize, packer: &mut Packer, most: usize) {
+        for _ in 0..most {
+            if self.packed(outdated) == 0 {
+                return;
+            }
+            let at = self.moved % self.entries.len().max(1);
+            self.moved = at + 1;
+            let Ok(id) = u32::try_from(at) else { return };
+            if self
+                .get(id)
+                .is_some_and(|entry| entry.form() == Form::Packed(outdated))
+            {
+                self.change(id, |entry, probes| {
+                    let (form, payload) = packer.repack(entry.form(), entry.payload(probes));
+                    entry.repack(probes, form, payload);
+                });
+            }
+        }
+    }
+
+    /// Stored forms from all over the store to train a dictionary from.
+    pub(crate) fn samples(&self, packer: &mut Packer) -> Samples {
+        let mut samples = Samples {
+            objects: self.len(),
+            ..Samples::default()
+        };
+        let mut text = Vec::new();
+        let step = (self.entries.len() / SAMPLES).max(1);
+        for entry in self.entries.iter().step_by(step).flatten() {
+            packer.unpack(entry.form(), self.payload(entry), &mut text);
+            text.truncate(SAMPLE);
+            if samples.bytes.len() + text.len() > ALL_SAMPLES {
+                break;
+            }
+            if !text.is_empty() {
+                samples.bytes.extend_from_slice(&text);
+                samples.lengths.push(text.len());
+            }
+        }
+        samples
     }
 }

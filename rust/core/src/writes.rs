@@ -50,7 +50,8 @@ impl Ahead {
             .base
             .as_ref()
             .map_or(0, |told| told.uid.heap() + size_of_val(&*told.digests));
-        base + self.writes.capacity() * size_of::<Version>()
+        let versions = self.writes.iter().chain(&self.version).map(Version::heap);
+        base + self.writes.capacity() * size_of::<Version>() + versions.sum::<usize>()
     }
 }
 

@@ -5,6 +5,7 @@ mod indexes;
 mod lists;
 mod objects;
 mod own_writes;
+mod packed;
 mod predicates;
 mod replays;
 mod stored;

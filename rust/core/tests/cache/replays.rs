@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::objects::{bookmark, cache, line, object, page, stat, with};
 
-fn state(cache: &Cache) -> BTreeMap<String, Value> {
+fn state(cache: &mut Cache) -> BTreeMap<String, Value> {
     let keys = cache.keys().into_iter();
     keys.map(|(namespace, name)| {
         let stored = cache.get(&namespace, &name).unwrap();
@@ -72,7 +72,7 @@ proptest! {
         listed.add_index("v", "spec.v").unwrap();
         watched.feed(&all.concat());
         listed.feed(&events.concat());
-        let old = state(&listed);
+        let old = state(&mut listed);
 
         let items: Vec<Value> = objects.values().cloned().collect();
         listed.begin_relist();
@@ -86,11 +86,11 @@ proptest! {
             listed.feed_list(&page(end, "more", first)).unwrap();
             listed.feed_list(&page(end, "", second)).unwrap();
         }
-        prop_assert_eq!(state(&listed), old.clone(), "old until the commit");
+        prop_assert_eq!(state(&mut listed), old.clone(), "old until the commit");
         let batch = listed.commit_relist().unwrap();
 
-        let new = state(&watched);
-        prop_assert_eq!(state(&listed), new.clone());
+        let new = state(&mut watched);
+        prop_assert_eq!(state(&mut listed), new.clone());
         for value in 0..4 {
             prop_assert_eq!(listed.lookup("v", &value.to_string()), watched.lookup("v", &value.to_string()));
         }
@@ -119,7 +119,7 @@ proptest! {
         let (events, objects) = play(&history, 1);
         let mut cache = cache(&json!({"content": {}}));
         cache.feed(&events.concat());
-        let before = state(&cache);
+        let before = state(&mut cache);
         prop_assert_eq!(before.len(), objects.len());
         // What is there is not disturbed by old events of it or of those before it.
         let deltas = stat(&cache, "deltas");
@@ -131,7 +131,7 @@ proptest! {
                 prop_assert!(before.contains_key(&name));
             }
         }
-        prop_assert_eq!(state(&cache), before);
+        prop_assert_eq!(state(&mut cache), before);
         prop_assert_eq!(stat(&cache, "deltas"), deltas);
     }
 }
