@@ -32,6 +32,8 @@ from openclaw.kube.errors import (
     NotFound,
     ResourceExpired,
     TooManyRequests,
+    Unauthorized,
+    Unreachable,
     status_error,
 )
 from openclaw.kube.paths import collection_path
@@ -328,8 +330,17 @@ class ListWatch:
             fields["hint"] = f"the API server does not serve {self.kind.qualified}: install its CRD"
         elif isinstance(error, Forbidden):
             fields["hint"] = f"the role must allow list and watch of {self.kind.qualified}"
+        elif isinstance(error, Unauthorized):
+            fields["hint"] = (
+                "the credentials are expired, or of another cluster: renew them, or see --context"
+            )
         # One interruption is daily business: servers restart.
-        say = log.warning if self._backoff.failures > 1 or not self.synced.is_set() else log.info
+        lasts = self._backoff.failures > 1 or not self.synced.is_set()
+        if lasts and isinstance(error, Unreachable):
+            fields["hint"] = (
+                f"is the API server up, and {self._transport.server} its address? See --kubeconfig, --context"
+            )
+        say = log.warning if lasts else log.info
         say("watch interrupted, trying again", **fields)
         await asyncio.sleep(delay)
 

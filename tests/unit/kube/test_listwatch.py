@@ -11,6 +11,7 @@ from openclaw.kube.errors import (
     NotFound,
     ResourceExpired,
     ServiceUnavailable,
+    Unauthorized,
     Unreachable,
 )
 from openclaw.kube.listwatch import ListWatch, WatchState
@@ -101,6 +102,8 @@ async def test_a_list_that_fails_again_and_again_is_asked_for_less_and_less_ofte
     [
         (NotFound(404), "the API server does not serve openclaws.apps.openclaw.dev: install its CRD"),
         (Forbidden(403), "the role must allow list and watch of openclaws.apps.openclaw.dev"),
+        (Unauthorized(401), "the credentials are expired, or of another cluster: renew them"),
+        (DOWN, "is the API server up, and"),
     ],
 )
 def test_the_log_names_the_way_out(error: Exception, hint: str, caplog: pytest.LogCaptureFixture) -> None:
