@@ -90,3 +90,4 @@ async def test_a_terminal_error_is_one_event_however_often_it_is_met(
     assert len(taken) == 1
     assert taken[0]["note"] == message
     assert taken[0]["type"] == "Warning"
+    assert [it for it in events if it["reason"] == "Degraded"] == []

@@ -6,7 +6,8 @@ from openclaw.api.conditions import Available, Condition, Degraded, Progressing
 from openclaw.api.openclaw import OpenClaw
 from openclaw.controllers.openclaw.conditions import state_conditions, was_rolling
 from openclaw.controllers.openclaw.observed import Component
-from openclaw.runtime import Context
+from openclaw.kube import Unreachable
+from openclaw.runtime import Context, NotControlled
 from tests.unit.controllers.claws import claw
 
 
@@ -28,10 +29,12 @@ def part(name: str, *, serving: bool = True, rolling: bool = False, failure: str
     )
 
 
-def state(obj: OpenClaw, frontend: Component, worker: Component) -> list[tuple[str, str]]:
+def state(
+    obj: OpenClaw, frontend: Component, worker: Component, error: Exception | None = None
+) -> list[tuple[str, str]]:
     """State the conditions; the events that were told."""
     events = Events()
-    state_conditions(cast("Context", events), obj, (frontend, worker))
+    state_conditions(cast("Context", events), obj, (frontend, worker), error=error)
     return events.told
 
 
@@ -76,6 +79,24 @@ def test_one_component_that_fails_makes_the_whole_degraded_and_the_message_says_
     assert (degraded.reason, degraded.message) == ("FailedCreate", "worker: exceeded quota")
     assert state(obj, *GOOD) == [("Normal", "Recovered")]
     assert shown(obj) == ("True", "False", "False")
+
+
+@pytest.mark.parametrize(
+    ("error", "frontend", "told"),
+    [
+        (NotControlled("taken"), "", []),
+        (NotControlled("taken"), "exceeded quota", [("Warning", "Degraded")]),
+        (Unreachable("refused"), "", [("Warning", "Degraded")]),
+    ],
+)
+def test_what_the_runtime_tells_is_not_told_twice(
+    error: Exception, frontend: str, told: list[tuple[str, str]]
+) -> None:
+    obj = claw()
+    state(obj, *GOOD)
+    assert state(obj, part("frontend", failure=frontend), part("worker", failure="taken"), error) == told
+    assert shown(obj)[2] == "True"
+    assert state(obj, *GOOD) == [("Normal", "Recovered")]
 
 
 def test_both_failures_are_told() -> None:

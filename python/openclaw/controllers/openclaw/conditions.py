@@ -8,7 +8,7 @@ from typing import Final
 from openclaw.api.conditions import Available, Degraded, Progressing
 from openclaw.api.openclaw import OpenClaw
 from openclaw.controllers.openclaw.observed import Component
-from openclaw.runtime import Context
+from openclaw.runtime import Context, ErrorClass, classify
 
 __all__ = ["state_conditions", "was_rolling"]
 
@@ -28,8 +28,18 @@ def _reason(rolling: Sequence[str]) -> str:
     return f"{rolling[0].capitalize()}{_ALL}" if len(rolling) == 1 else _ALL
 
 
-def state_conditions(ctx: Context, claw: OpenClaw, components: Sequence[Component]) -> None:
-    """Set the three conditions from what became of the components."""
+def state_conditions(
+    ctx: Context, claw: OpenClaw, components: Sequence[Component], *, error: Exception | None = None
+) -> None:
+    """Set the three conditions from what became of the components.
+
+    Args:
+        ctx: of the run.
+        claw: the root.
+        components: what became of each.
+        error: what ends the run. The runtime makes an event of a terminal one, so that it is not told twice.
+    """
+    told = error is not None and classify(error) is ErrorClass.TERMINAL
     conditions = claw.status.conditions
     was_available = conditions.is_true(Available)
     was_degraded = conditions.is_true(Degraded)
@@ -50,7 +60,7 @@ def state_conditions(ctx: Context, claw: OpenClaw, components: Sequence[Componen
     if failing:
         message = "; ".join(component.failure for component in failing)
         conditions.set(Degraded(when=True, reason=failing[0].reason, message=message))
-        if not was_degraded:
+        if not was_degraded and not (told and len(failing) == 1):
             ctx.event("Degraded", message, type="Warning")
     else:
         conditions.set(Degraded(when=False))

@@ -55,9 +55,11 @@ class OpenClawReconciler(Reconciler[OpenClaw]):
         )
         obj.status.frontend_ready_replicas, obj.status.worker_ready_replicas = (it.ready for it in components)
         obj.status.external_endpoint = external_endpoint(obj, service, ingress)
-        state_conditions(ctx, obj, components)
         errors = [*frontend.errors, *worker.errors]
-        if errors:
-            # The one that may pass soonest decides when to try again.
-            raise next((it for it in errors if classify(it) is not ErrorClass.TERMINAL), errors[0])
+        # The one that may pass soonest decides when to try again.
+        passing = (it for it in errors if classify(it) is not ErrorClass.TERMINAL)
+        error = next(passing, errors[0]) if errors else None
+        state_conditions(ctx, obj, components, error=error)
+        if error is not None:
+            raise error
         return Result.done()
