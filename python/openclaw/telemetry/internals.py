@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -38,9 +40,10 @@ class InternalMetrics:
         """Count spans that were dropped; from any thread."""
         self._dropped[reason].inc(count)
 
-    async def measure_lag(self, interval: float = _INTERVAL_SECONDS) -> None:
+    async def measure_lag(
+        self, interval: float = _INTERVAL_SECONDS, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """Sleep again and again and see how late each sleep ends, until cancelled."""
-        clock = asyncio.get_running_loop().time
         while True:
             planned = clock() + interval
             await asyncio.sleep(interval)
