@@ -33,6 +33,15 @@ _Place = tuple[ResourceKind, str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class _Settled:
+    """What a server made of an intent that it keeps in another form: whose it is, and digests of both."""
+
+    root: Key
+    intent: bytes
+    live: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Applied:
     """What became of an intent.
 
@@ -59,7 +68,7 @@ class Applier:
     def __init__(self, client: Client, informers: Mapping[ResourceKind, Informer]) -> None:
         self._client = client
         self._informers = informers
-        self._unsettled: dict[_Place, tuple[bytes, bytes]] = {}
+        self._unsettled: dict[_Place, _Settled] = {}
         self._deleted: dict[_Place, str] = {}
         self._taken: dict[_Place, set[Key]] = {}
 
@@ -113,7 +122,8 @@ class Applier:
         answer = await self._client.apply(kind, namespace or None, name, sent, force=stored is not None)
         informer.put(answer)
         live = orjson.loads(answer)
-        self._remember((kind, namespace, name), body, sent, live, answer)
+        left = diff(sent, answer, self._client.field_manager)
+        self._remember((kind, namespace, name), left, _Settled(_key_of(root), _digest(body), _content(live)))
         return Applied(live, "updated" if stored is not None else "created", paths)
 
     def _check_control(self, live: dict[str, Any], root: CustomResource, kind: ResourceKind) -> None:
@@ -122,7 +132,7 @@ class Applier:
         try:
             check_control(live, root, kind.kind, self._client.field_manager)
         except NotControlled:
-            self._taken.setdefault(place, set()).add(Key(root.metadata.namespace or "", root.metadata.name))
+            self._taken.setdefault(place, set()).add(_key_of(root))
             raise
 
     def released(self, kind: ResourceKind, namespace: str, name: str) -> set[Key]:
@@ -171,11 +181,13 @@ class Applier:
         return True
 
     def forget(self, root: Key) -> None:
-        """A root is gone: drop what is remembered of its children, found by namespace and name prefix."""
-        for place in {*self._unsettled, *self._deleted}:
-            if place[1] == root.namespace and place[2].startswith(root.name):
-                self._unsettled.pop(place, None)
-                self._deleted.pop(place, None)
+        """A root is gone: drop what is remembered of its children."""
+        for place in [place for place, known in self._unsettled.items() if known.root == root]:
+            del self._unsettled[place]
+        for place in [
+            place for place in self._deleted if not self._informers[place[0]].cache.get(*place[1:])
+        ]:
+            del self._deleted[place]
         for place, roots in list(self._taken.items()):
             roots.discard(root)
             if not roots:
@@ -185,8 +197,7 @@ class Applier:
     # own way. Against that, what it made of an intent is remembered; as long as neither the intent nor the
     # live object's own content changes, applying it again would change nothing, for ever.
 
-    def _remember(self, place: _Place, body: bytes, sent: bytes, live: dict[str, Any], answer: bytes) -> None:
-        left = diff(sent, answer, self._client.field_manager)
+    def _remember(self, place: _Place, left: list[str], settled: _Settled) -> None:
         if not left:
             self._unsettled.pop(place, None)
             return
@@ -196,11 +207,15 @@ class Applier:
                 child=f"{place[0].kind} {place[1]}/{place[2]}",
                 paths=left[:_SHOWN_PATHS],
             )
-        self._unsettled[place] = (_digest(body), _content(live))
+        self._unsettled[place] = settled
 
     def _is_settled(self, place: _Place, body: bytes, live: dict[str, Any]) -> bool:
         known = self._unsettled.get(place)
-        return known is not None and known == (_digest(body), _content(live))
+        return known is not None and (known.intent, known.live) == (_digest(body), _content(live))
+
+
+def _key_of(root: CustomResource) -> Key:
+    return Key(root.metadata.namespace or "", root.metadata.name)
 
 
 def _foreign_keys(live: dict[str, Any], intent: dict[str, Any], exact: Sequence[str]) -> dict[str, list[str]]:

@@ -268,10 +268,10 @@ class Controller:
             current_span().set("openclaw.requeue_delay", delay)
             self.log.debug("conflict, running again", **fields, delay_seconds=round(delay, 3))
             return "requeue"
-        slow = kind is ErrorClass.TERMINAL
-        delay = self.queue.retry(
-            key, "failed", at_least=_TERMINAL_SECONDS if slow else 0.0, cause=asked_by_this_run("failed")
-        )
+        # A server that is overloaded says 503 and when to come back.
+        asked = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
+        at_least = _TERMINAL_SECONDS if kind is ErrorClass.TERMINAL else asked
+        delay = self.queue.retry(key, "failed", at_least=at_least, cause=asked_by_this_run("failed"))
         current_span().set("openclaw.requeue_delay", delay)
         expected = isinstance(error, KubeError | TerminalError | InvalidObjectError | TimeoutError)
         fields |= {"error_class": kind.value, "delay_seconds": round(delay, 3)}

@@ -9,6 +9,7 @@ from typing import Final
 from openclaw.api.errors import InvalidObjectError
 from openclaw.kube.errors import (
     AlreadyExists,
+    ApiError,
     BadRequest,
     Conflict,
     Forbidden,
@@ -20,6 +21,8 @@ from openclaw.kube.errors import (
 __all__ = ["ErrorClass", "NotControlled", "Retry", "TerminalError", "classify", "reason_of"]
 
 NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
+# Method not allowed, request too large, unsupported media type: the same request fails the same way again.
+_NEVER_BETTER: Final = frozenset({405, 413, 415})
 # A webhook may put anything in its refusal; conditions admit such words only, events 128 bytes.
 _REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,126}[A-Za-z0-9_])?")
 
@@ -85,6 +88,8 @@ def classify(error: BaseException) -> ErrorClass:
             return ErrorClass.GONE
         return ErrorClass.TERMINAL
     if isinstance(error, Invalid | BadRequest | TerminalError | InvalidObjectError):
+        return ErrorClass.TERMINAL
+    if isinstance(error, ApiError) and error.code in _NEVER_BETTER:
         return ErrorClass.TERMINAL
     return ErrorClass.TRANSIENT
 

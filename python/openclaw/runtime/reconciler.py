@@ -170,6 +170,13 @@ def _check(cls: type[Reconciler[Any]]) -> None:
         if owned.child.resource in seen:
             msg = f"{cls.__name__}.owns: {owned.child.resource.kind} is listed twice"
             raise TypeError(msg)
+        if cls.root.resource.namespaced and not owned.child.resource.namespaced:
+            child, root = owned.child.resource.kind, cls.root.resource.kind
+            msg = (
+                f"{cls.__name__}.owns: {child} has no namespace and its owner {root} has one: the garbage "
+                f"collector would delete it at once; declare {root} with scope='Cluster'"
+            )
+            raise TypeError(msg)
         seen.add(owned.child.resource)
     for watch in cls.watches:
         _check_kind(cls, "watches", watch.target)

@@ -2,7 +2,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
-from openclaw.api.builtin import ConfigMap, Deployment, Secret, Service
+from openclaw.api.builtin import ClusterRole, ConfigMap, Deployment, Secret, Service
 from openclaw.api.openclaw import OpenClaw
 from openclaw.api.resource import CustomResource
 from openclaw.runtime import (
@@ -174,3 +174,8 @@ def test_results() -> None:
 def test_a_result_without_a_delay_would_be_a_run_without_end(seconds: float) -> None:
     with pytest.raises(ValueError, match="above 0"):
         Result.after(seconds)
+
+
+def test_a_child_without_a_namespace_needs_an_owner_without_one() -> None:
+    with pytest.raises(TypeError, match="owns: ClusterRole has no namespace and its owner OpenClaw has one"):
+        declare(owns=(ClusterRole,))

@@ -1,0 +1,227 @@
+"""The applier against a cache that is fed by hand and an API server that answers as told."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from openclaw._core import Cache
+from openclaw.api.builtin import ConfigMap
+from openclaw.api.openclaw import OpenClaw
+from openclaw.kube.client import Client
+from openclaw.kube.errors import NotFound
+from openclaw.kube.transport import Response, Transport
+from openclaw.runtime.apply import Applier
+from openclaw.runtime.errors import NotControlled
+from openclaw.runtime.informer import Informer
+from openclaw.runtime.ownership import SLOT_LABEL, owner_reference
+from openclaw.runtime.queue import Key
+
+KIND = ConfigMap.resource
+ROOT = OpenClaw.from_dict(
+    {
+        "metadata": {"name": "web", "namespace": "shop", "uid": "11111111-2222-3333-4444-555555555555"},
+        "spec": {"frontend": {"image": "a"}, "worker": {"image": "b", "queue": "c:1"}},
+    }
+)
+
+
+class Server(Transport):
+    """Answers a server-side apply with the intent as an object, a merge patch with the object as patched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+        self.version = 100
+        self.drops: set[str] = set()
+        self.live: dict[str, Any] = {}
+        self.gone = False
+
+    async def request(  # type: ignore[override]
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: bytes = b"",
+        content_type: str | None = None,
+        timeout: float = 0,
+    ) -> Response:
+        given = orjson.loads(body)
+        self.sent.append((method, query or {}, given))
+        if self.gone:
+            raise NotFound(404, "NotFound")
+        self.version += 1
+        if content_type == "application/merge-patch+json":
+            data = {**self.live["data"], **given["data"]}
+            self.live = {
+                **self.live,
+                "data": {key: value for key, value in data.items() if value is not None},
+            }
+        elif method == "PATCH":
+            self.live = as_live(given, version=self.version, drops=self.drops)
+        self.live.get("metadata", {})["resourceVersion"] = str(self.version)
+        return Response(200, orjson.dumps(self.live))
+
+
+def as_live(intent: dict[str, Any], *, version: int, drops: set[str] = frozenset()) -> dict[str, Any]:  # type: ignore[assignment]
+    """What a server makes of an intent: its fields, their owner, its bookkeeping; it may drop some data."""
+    data = {key: value for key, value in intent["data"].items() if key not in drops}
+    fields = {
+        "f:data": {f"f:{key}": {} for key in intent["data"]},
+        "f:metadata": {
+            "f:labels": {f"f:{key}": {} for key in intent["metadata"]["labels"]},
+            "f:ownerReferences": {
+                f'k:{{"uid":"{item["uid"]}"}}': {} for item in intent["metadata"]["ownerReferences"]
+            },
+        },
+    }
+    managed = {"manager": "openclaw", "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": fields}
+    metadata = {
+        **intent["metadata"],
+        "uid": "99999999-2222-3333-4444-555555555555",
+        "resourceVersion": str(version),
+        "managedFields": [managed],
+    }
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+class Bench:
+    """An applier, its server and its cache."""
+
+    def __init__(self) -> None:
+        self.server = Server()
+        client = Client(self.server)
+        self.informer = Informer(self.server, KIND, field_manager="openclaw")
+        self.applier = Applier(client, {KIND: self.informer})
+
+    @property
+    def cache(self) -> Cache:
+        return self.informer.cache
+
+    @property
+    def methods(self) -> list[str]:
+        return [method for method, _, _ in self.server.sent]
+
+    def event(self, kind: str, obj: dict[str, Any]) -> None:
+        self.server.version += 1
+        metadata = {**obj["metadata"], "resourceVersion": str(self.server.version)}
+        event = {"type": kind, "object": {**obj, "metadata": metadata}}
+        self.cache.feed(orjson.dumps(event) + b"\n")
+
+    async def apply(self, data: dict[str, str], **options: Any) -> Any:
+        intent = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web-page"}, "data": data}
+        return await self.applier.apply(ROOT, KIND, intent, **options)
+
+
+@pytest.fixture
+async def bench() -> Bench:
+    return Bench()
+
+
+async def test_a_new_child_is_created_without_force_and_seen_by_the_next_run(bench: Bench) -> None:
+    assert (await bench.apply({"a": "1"})).outcome == "created"
+    method, query, body = bench.server.sent[0]
+    assert (method, query["force"], query["fieldValidation"]) == ("PATCH", "false", "Strict")
+    assert body["metadata"]["ownerReferences"] == [owner_reference(ROOT)]
+    assert body["metadata"]["namespace"] == "shop"
+    assert SLOT_LABEL in body["metadata"]["labels"]
+    assert (await bench.apply({"a": "1"})).outcome == "unchanged"
+    assert bench.methods == ["PATCH"]
+
+
+async def test_a_changed_intent_is_applied_with_force_and_says_what_changed(bench: Bench) -> None:
+    await bench.apply({"a": "1"})
+    applied = await bench.apply({"a": "2"})
+    assert (applied.outcome, applied.paths) == ("updated", ("~ data.a",))
+    assert bench.server.sent[1][1]["force"] == "true"
+
+
+async def test_what_the_intent_no_longer_has_is_applied_away(bench: Bench) -> None:
+    await bench.apply({"a": "1", "b": "2"})
+    applied = await bench.apply({"a": "1"})
+    assert (applied.outcome, applied.paths) == ("updated", ("- data.b",))
+
+
+async def test_what_others_put_beside_ours_stays_unless_the_map_is_wholly_ours(bench: Bench) -> None:
+    await bench.apply({"a": "1"})
+    bench.server.live["data"]["stray"] = "x"
+    bench.event("MODIFIED", bench.server.live)
+    assert (await bench.apply({"a": "1"})).outcome == "unchanged"
+    applied = await bench.apply({"a": "1"}, exact=("data",))
+    assert (applied.outcome, applied.paths, applied.live["data"]) == (
+        "updated",
+        ("- data.stray",),
+        {"a": "1"},
+    )
+    assert bench.server.sent[-1][2]["data"] == {"stray": None}
+    assert (await bench.apply({"a": "1"}, exact=("data",))).outcome == "unchanged"
+
+
+async def test_an_intent_that_the_server_keeps_otherwise_is_not_applied_for_ever(bench: Bench) -> None:
+    bench.server.drops = {"b"}
+    await bench.apply({"a": "1", "b": "2"})
+    assert (await bench.apply({"a": "1", "b": "2"})).outcome == "unchanged"
+    assert bench.methods == ["PATCH"]
+    await bench.apply({"a": "1", "b": "3"})
+    assert bench.methods == ["PATCH", "PATCH"], "another intent is worth a try"
+    bench.server.live["data"]["a"] = "drifted"
+    bench.event("MODIFIED", bench.server.live)
+    assert (await bench.apply({"a": "1", "b": "3"})).outcome == "updated", "and so is another live object"
+
+
+async def test_a_root_that_is_gone_is_forgotten_and_no_other(bench: Bench) -> None:
+    bench.server.drops = {"b"}
+    await bench.apply({"a": "1", "b": "2"})
+    bench.applier.forget(Key("shop", "we"))  # whose name begins as ours does
+    assert (await bench.apply({"a": "1", "b": "2"})).outcome == "unchanged"
+    bench.applier.forget(Key("shop", "web"))
+    assert (await bench.apply({"a": "1", "b": "2"})).outcome == "updated"
+
+
+async def test_a_child_that_is_being_deleted_is_left_to_go(bench: Bench) -> None:
+    await bench.apply({"a": "1"})
+    bench.server.live["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    bench.event("MODIFIED", bench.server.live)
+    assert (await bench.apply({"a": "2"})).outcome == "terminating"
+    assert bench.methods == ["PATCH"]
+
+
+async def test_a_name_that_is_taken_is_refused_and_remembered_until_it_is_free(bench: Bench) -> None:
+    metadata = {"name": "web-page", "namespace": "shop", "uid": "77777777-2222-3333-4444-555555555555"}
+    bench.event("ADDED", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "1"}})
+    with pytest.raises(
+        NotControlled, match="ConfigMap shop/web-page exists and was not made by this controller"
+    ):
+        await bench.apply({"a": "1"})
+    assert bench.server.sent == []
+    assert bench.applier.released(KIND, "shop", "web-page") == {Key("shop", "web")}
+    assert bench.applier.released(KIND, "shop", "web-page") == set()
+
+
+async def test_a_child_is_deleted_once_by_its_uid(bench: Bench) -> None:
+    assert not await bench.applier.delete(ROOT, KIND, "shop", "web-page")
+    await bench.apply({"a": "1"})
+    assert await bench.applier.delete(ROOT, KIND, "shop", "web-page")
+    assert await bench.applier.delete(ROOT, KIND, "shop", "web-page"), "the watch has not told yet"
+    assert bench.methods == ["PATCH", "DELETE"]
+    assert bench.server.sent[1][2]["preconditions"] == {"uid": "99999999-2222-3333-4444-555555555555"}
+
+
+async def test_a_child_that_went_by_itself_is_no_error(bench: Bench) -> None:
+    await bench.apply({"a": "1"})
+    bench.server.gone = True
+    assert not await bench.applier.delete(ROOT, KIND, "shop", "web-page")
+
+
+async def test_what_others_control_is_not_deleted(bench: Bench) -> None:
+    other = {**owner_reference(ROOT), "name": "other", "uid": "88888888-2222-3333-4444-555555555555"}
+    metadata = {
+        "name": "web-page",
+        "namespace": "shop",
+        "uid": "77777777-2222-3333-4444-555555555555",
+        "ownerReferences": [other],
+    }
+    bench.event("ADDED", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    assert not await bench.applier.delete(ROOT, KIND, "shop", "web-page")
+    assert bench.server.sent == []
