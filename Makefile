@@ -70,6 +70,10 @@ control-plane: setup ## Find or build the control plane's binaries (about 10 min
 	@$(say) "Looking for etcd and kube-apiserver; what is missing is built with Go and kept in your cache folder"
 	$(BIN)/python -m openclaw.testing.binaries
 
+.PHONY: playground
+playground: control-plane ## Run a control plane with the project's CRDs until Ctrl-C, to try operators against
+	@$(BIN)/python -m openclaw.testing --controllers --nodes 1 --crds crds
+
 ##@ Tests
 
 .PHONY: test
