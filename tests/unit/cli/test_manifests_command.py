@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from openclaw.cli.main import main
+from openclaw.cli.main import _parser, main
 
 SOURCE = '''
 from openclaw import Context, CustomResource, Model, Reconciler, Result
@@ -64,9 +64,8 @@ def test_everything_can_be_named(folder: Path) -> None:
         "--watch-namespace": "shop",
     }
     assert main(["manifests", "sub/my_page.py", *(part for pair in given.items() for part in pair)]) == 0
-    args = container(folder)["args"]
-    assert args[:2] == ["run", "/app/pager.py:PageReconciler"]
-    assert args[args.index("--namespace") + 1] == "shop"
+    run = _parser().parse_args(container(folder)["args"])
+    assert (run.target, run.namespace) == ("/app/pager.py:PageReconciler", "shop")
     assert container(folder)["image"] == "registry.example.com/pager:1"
     assert stateful_set(folder)["metadata"] | {"labels": {}} == {
         "name": "pager",
