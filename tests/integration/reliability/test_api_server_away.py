@@ -31,7 +31,7 @@ async def _unready(operator: OperatorProcess) -> str:
     return report
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(180)
 async def test_a_killed_api_server_comes_back(
     own_plane: ControlPlane, own_client: Client, own_account: NewAccount, tmp_path: Path
 ) -> None:
@@ -59,18 +59,24 @@ async def test_a_killed_api_server_comes_back(
         await own_client.patch("Deployment", "shop", "web-worker", {"spec": {"replicas": 3}})
         await own_client.delete("Service", "shop", "web-frontend")
         await own_client.create(claw("second", "shop"))
-        await own_client.wait_gone("Ingress", "shop", "web-frontend", timeout=40)
-        await own_client.wait_for("Deployment", "shop", "web-worker", lambda it: it["spec"]["replicas"] == 0)
-        await own_client.wait_for("Service", "shop", "web-frontend", lambda it: it["spec"]["ports"])
+        # A watch waits for up to 30 s between two attempts, and a server that starts may refuse one more.
+        await own_client.wait_gone("Ingress", "shop", "web-frontend", timeout=75)
+        await own_client.wait_for(
+            "Deployment", "shop", "web-worker", lambda it: it["spec"]["replicas"] == 0, timeout=75
+        )
+        await own_client.wait_for(
+            "Service", "shop", "web-frontend", lambda it: it["spec"]["ports"], timeout=75
+        )
         for name in ("web", "second"):
-            await own_client.wait_for("OpenClaw", "shop", name, observed)
-        await operator.ready()
+            await own_client.wait_for("OpenClaw", "shop", name, observed, timeout=75)
+        await operator.ready(timeout=75)
         assert (await operator.readyz()) == (200, "ok")
         assert await operator.stop() == 0
         assert [record for record in operator.records() if "exception" in record] == []
 
-    # A server that starts answers 403 until it has read the roles, and knows no older position: 410.
-    passing = (403, 410, 504)
+    # A server that starts answers 403 until it has read the roles, 429 until it has read the objects, and
+    # knows no older position: 410.
+    passing = (403, 410, 429, 504)
     refused = [describe(it) for it in me.requests() if code_of(it) >= 400 and code_of(it) not in passing]
     assert refused == []
 
