@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Mapping
 from typing import Any, Final
@@ -33,7 +34,8 @@ from openclaw.telemetry.tracing import NO_TRACING, Tracer
 __all__ = ["Controller"]
 
 _CONFLICTS_AT_ONCE: Final = 3
-_TERMINAL_SECONDS: Final = 30.0
+# What only another change can mend is still tried: a quota or a policy that goes makes no event for us.
+_TERMINAL_BOUNDS: Final = (30.0, 120.0)
 _THROTTLED_SECONDS: Final = 1.0
 _SELF: Final = b'{"self":{}}'
 _NAME_FREED: Final = DeletionChanged() | OwnersChanged()
@@ -264,14 +266,16 @@ class Controller:
         if kind is ErrorClass.CONFLICT:
             at_once = self.queue.failures(key) < _CONFLICTS_AT_ONCE
             cause = asked_by_this_run("conflict")
-            delay = self.queue.retry(key, "conflict", at_most=0.0 if at_once else float("inf"), cause=cause)
+            delay = self.queue.retry(key, "conflict", at_most=0.0 if at_once else math.inf, cause=cause)
             current_span().set("openclaw.requeue_delay", delay)
             self.log.debug("conflict, running again", **fields, delay_seconds=round(delay, 3))
             return "requeue"
         # A server that is overloaded says 503 and when to come back.
         asked = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
-        at_least = _TERMINAL_SECONDS if kind is ErrorClass.TERMINAL else asked
-        delay = self.queue.retry(key, "failed", at_least=at_least, cause=asked_by_this_run("failed"))
+        at_least, at_most = _TERMINAL_BOUNDS if kind is ErrorClass.TERMINAL else (asked, math.inf)
+        delay = self.queue.retry(
+            key, "failed", at_least=at_least, at_most=at_most, cause=asked_by_this_run("failed")
+        )
         current_span().set("openclaw.requeue_delay", delay)
         expected = isinstance(error, KubeError | TerminalError | InvalidObjectError | TimeoutError)
         fields |= {"error_class": kind.value, "delay_seconds": round(delay, 3)}

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from openclaw.api.conditions import Condition, Conditions
 from openclaw.api.resource import CustomResource
-from openclaw.kube.errors import KubeError
+from openclaw.kube.errors import ApiError, KubeError
 from openclaw.runtime.context import Context
 from openclaw.runtime.errors import ErrorClass, TerminalError, classify, reason_of
 from openclaw.telemetry.redact import redact_text
@@ -83,7 +83,9 @@ def conditions_of(obj: CustomResource) -> Conditions | None:
 
 def text_of(error: Exception) -> str:
     """An error in words for people who may see the object, without what has the shape of a secret."""
-    if isinstance(error, TerminalError | KubeError | TimeoutError):
+    if isinstance(error, ApiError) and error.message:
+        text = error.message  # the server's own words; which request it was is in the log
+    elif isinstance(error, TerminalError | KubeError | TimeoutError):
         text = str(error)
     elif isinstance(error, ValidationError):
         # Its own text has the values.
