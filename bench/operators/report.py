@@ -29,6 +29,7 @@ def write(result: Result, folder: Path) -> None:
         ("w1", "Converge: new Widgets, as fast as the server takes them", _converging),
         ("w2", "Cold start: all is right already", _cold),
         ("w3", "Irrelevant storm: status patches that change no generation", _storm),
+        ("w6", "Irrelevant trickle: the same at a fixed rate, one event at a time", _storm),
         ("w4", "Spec updates", _converging),
         ("w5", "New Widgets at a modest rate", _converging),
     ]

@@ -28,6 +28,8 @@ class Sizes:
     bumped: int = 2000
     paced: int = 600
     pace: float = 30.0
+    trickle: int = 3000
+    trickle_pace: float = 60.0
     cold: int = 20_000
     empty_starts: int = 2
     cold_starts: int = 3
@@ -42,6 +44,7 @@ QUICK: Final = Sizes(
     patches=4000,
     bumped=1000,
     paced=90,
+    trickle=600,
     cold=5000,
     empty_starts=1,
     cold_starts=2,
@@ -129,6 +132,13 @@ class Course:
         self._elsewhere += n
         return result | {"n": n, "verify": self._session.driver("verify", "paced", n=n)}
 
+    def w6(self) -> Result:
+        """Irrelevant trickle: the same status patches at a fixed rate, so that events come one at a time."""
+        n, patches = self._sizes.patched, self._sizes.trickle
+        self._at_least(n)
+        flags = {"n": n, "patches": patches, "rate": self._sizes.trickle_pace, "timeout": "15m"}
+        return self._measured("storm", MAIN, **flags) | {"n": patches}
+
     def _at_least(self, n: int) -> None:
         self._session.running_operator()
         if self._populated < n:
@@ -170,6 +180,7 @@ _COURSE: Final[dict[str, Callable[[Course], Result]]] = {
     "w3": Course.w3,
     "w4": Course.w4,
     "w5": Course.w5,
+    "w6": Course.w6,
     # Last: it ends the operator.
     "w2": Course.w2,
 }

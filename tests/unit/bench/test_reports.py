@@ -50,7 +50,10 @@ def whole(cpu: dict[str, float], *, disturbed: bool = False) -> dict[str, Any]:
             "w3": none | {"load": load},
             "w4": base | {"load": load},
         }
-        results |= {"w2": {"n": 1000, "full": [start], "empty": [start], "disturbed": disturbed}}
+        results |= {
+            "w6": none | {"load": load},
+            "w2": {"n": 1000, "full": [start], "empty": [start], "disturbed": disturbed},
+        }
         runs += [{"peer": peer, "round": 1, "workload": name, "result": r} for name, r in results.items()]
     return {
         "environment": environment.describe(),
@@ -88,6 +91,7 @@ def test_operators_report(tmp_path: Path) -> None:
     assert "Left out, kopf: not here" in text
     assert "| controller-runtime | 0.50 | 5.00 |" in text
     assert "| **openclaw** | 0 | 0 | 1 | 8 ms | never |" in text
+    assert "## Irrelevant trickle" in text
     ET.parse(tmp_path / "operators.svg")
 
 
