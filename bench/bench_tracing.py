@@ -1,6 +1,6 @@
 """What tracing costs: CPU per reconcile with tracing off, sampled at 1 % and 10 %, and always on.
 
-    .venv/bin/python bench/bench_tracing.py [--objects 100] [--rounds 20]
+    .venv/bin/python bench/bench_tracing.py [--objects 400] [--rounds 20]
 
 The API server is a stand-in in the same process that answers at once, so the runtime is measured: with
 a real one, each write costs several hundred microseconds of HTTP more, and the shares are smaller. Spans
@@ -205,7 +205,7 @@ def tracers(port: int) -> dict[str, tuple[Tracer, ThreadedSpanQueue | None]]:
         "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
         # Room for all, so that what is dropped is not what makes it cheap.
         "OTEL_BSP_MAX_QUEUE_SIZE": "1000000",
-        "OTEL_BSP_SCHEDULE_DELAY": "5",
+        "OTEL_BSP_SCHEDULE_DELAY": "50",
     }
     made: dict[str, tuple[Tracer, ThreadedSpanQueue | None]] = {"off": (NO_TRACING, None)}
     for mode, own in MODES.items():
@@ -268,7 +268,7 @@ async def _reach(reconciler: ThingReconciler, runs: int) -> None:
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description="What tracing costs: CPU per reconcile.")
-    parser.add_argument("--objects", type=int, default=100, help="reconciles a round")
+    parser.add_argument("--objects", type=int, default=400, help="reconciles a round")
     parser.add_argument("--rounds", type=int, default=20, help="of each mode")
     given = parser.parse_args()
     configure(level="warning", format="json")

@@ -31,6 +31,7 @@ from openclaw.telemetry.tracing import Tracer
 __all__ = ["Cause", "RunSpans", "asked_by_this_run"]
 
 _CHILDREN_SEARCHED: Final = 64
+_ANNOTATION: Final = TRACEPARENT_ANNOTATION.encode()
 _NOT_FAILURES: Final = frozenset({ErrorClass.CONFLICT, ErrorClass.THROTTLED, ErrorClass.GONE})
 
 
@@ -152,7 +153,8 @@ class RunSpans:
         if not span.sampled:
             return
         stored = self._informers[self._root].cache.get(*work.key)
-        if stored is None:
+        of_others = any(cause.kind is not None and cause.kind != self._root for cause in causes)
+        if stored is None or not (of_others or _ANNOTATION in stored):
             return
         root = orjson.loads(stored)["metadata"]
         own = next((cause.reason for cause in causes if cause.kind == self._root), "annotation")

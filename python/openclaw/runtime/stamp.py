@@ -45,12 +45,14 @@ def note_changes(
     span: Span | NoSpan, kind: ResourceKind, namespace: str, name: str, paths: tuple[str, ...]
 ) -> None:
     """Say on the span of a diff what it was about, and each path that differs as an event."""
-    if not span.recording:
+    if not isinstance(span, Span):
         return
-    span.set("openclaw.child.kind", kind.kind)
-    span.set("openclaw.child.namespace", namespace)
-    span.set("openclaw.child.name", name)
-    span.set("openclaw.changes", len(paths))
+    span.attributes = {
+        "openclaw.child.kind": kind.kind,
+        "openclaw.child.namespace": namespace,
+        "openclaw.child.name": name,
+        "openclaw.changes": len(paths),
+    }
     for path in paths[:_PATHS_NOTED]:
         span.event("changed", {"openclaw.path": redact_text(path)})
 

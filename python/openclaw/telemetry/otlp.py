@@ -226,7 +226,7 @@ def _attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _value(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
         # What is no valid Unicode would cost the whole batch.
-        return {"stringValue": value.encode("utf-8", "replace").decode()}
+        return {"stringValue": value if value.isascii() else value.encode("utf-8", "replace").decode()}
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):

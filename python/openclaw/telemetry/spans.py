@@ -90,7 +90,7 @@ class Trace:
 
     Attributes:
         sampled: decided when it began, and told to others.
-        root: its first span here.
+        root: its first span here, while that goes on.
         spans: those that have ended.
         kept: whether it is exported; sampled ones are, of others it is `decided` at the end.
     """
@@ -103,7 +103,7 @@ class Trace:
         self.sampled = self.kept = self.decided = sampled
         self.spans: list[Span] | None = []
         self.begun = 0
-        self.root: Span
+        self.root: Span | NoSpan = NO_SPAN
 
 
 class Span:
@@ -167,6 +167,8 @@ class Span:
     def child(self, name: str, kind: SpanKind = SpanKind.INTERNAL) -> Span | NoSpan:
         """Begin a span under this one."""
         trace = self.trace
+        if kind is SpanKind.INTERNAL and not trace.kept:
+            return NO_SPAN  # most of these are dropped with their trace: only what went out is worth its cost
         trace.begun += 1
         if trace.begun > trace.sink.spans_per_trace or trace.spans is None:
             if trace.kept:
@@ -218,6 +220,8 @@ class Span:
         if trace.root is self:
             trace.sink.finished(trace)
             trace.spans = None
+            # Without this the two would hold each other, and each run would leave work for the collector.
+            trace.root = NO_SPAN
 
     @property
     def context(self) -> SpanContext:
@@ -238,8 +242,8 @@ class Span:
         return self.trace.sampled
 
     @property
-    def root(self) -> Span:
-        """The first span of its trace."""
+    def root(self) -> Span | NoSpan:
+        """The first span of its trace, while that goes on."""
         return self.trace.root
 
     @property
@@ -329,8 +333,8 @@ def follow_up(origin: Span | NoSpan, name: str) -> Span | NoSpan:
         return NO_SPAN
     trace = Trace(origin.trace.sink, origin.trace.trace_id, sampled=origin.trace.sampled)
     trace.kept = trace.decided = True
-    trace.root = Span(trace, origin.span_id, name, SpanKind.INTERNAL)
-    return trace.root
+    trace.root = span = Span(trace, origin.span_id, name, SpanKind.INTERNAL)
+    return span
 
 
 def parse_traceparent(text: str) -> SpanContext | None:

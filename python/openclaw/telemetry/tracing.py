@@ -120,7 +120,7 @@ class RecordingTracer:
         """Whether the trace is kept, given how its root ends."""
         if not trace.decided:
             trace.decided = True
-            if self._matters(trace.root):
+            if isinstance(trace.root, Span) and self._matters(trace.root):
                 trace.kept = self._allowed()
                 if not trace.kept:
                     self.dropped("rate", trace.begun + 1)

@@ -103,12 +103,17 @@ def test_off_records_nothing_and_answers_everything() -> None:
     assert (root.recording, root.sampled, root.ids) == (False, False, {})
 
 
-def test_an_unsampled_trace_is_kept_whole_when_its_root_fails() -> None:
+def test_an_unsampled_trace_is_kept_with_its_requests_when_its_root_fails() -> None:
     kept = Kept()
     recording = tracer(kept, sampled=False)
-    with recording.start("well"), child_span("a"):
+    with recording.start("well"), child_span("a", SpanKind.CLIENT):
         pass
-    with pytest.raises(ValueError, match="no"), recording.start("badly"), child_span("a"):
+    with (
+        pytest.raises(ValueError, match="no"),
+        recording.start("badly"),
+        child_span("diff"),
+        child_span("a", SpanKind.CLIENT),
+    ):
         raise ValueError("no")
     assert [[span.name for span in trace] for trace in kept.traces] == [["a", "badly"]]
 
@@ -133,7 +138,7 @@ def test_a_flood_of_failures_is_limited_and_counted() -> None:
     recording = tracer(kept, sampled=False, kept_per_second=2.0, clock=lambda: now)
 
     def fail() -> None:
-        with recording.start("root") as root, child_span("a"):
+        with recording.start("root") as root, child_span("a", SpanKind.CLIENT):
             root.fail(ValueError())
 
     for _ in range(5):
