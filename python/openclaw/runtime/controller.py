@@ -143,13 +143,13 @@ class Controller:
         return enqueue
 
     def _referrers(self, watch: Watch) -> Any:
-        """Enqueue the roots that name the object: of its namespace, or of all for a cluster-scoped one."""
-        kind = watch.target.resource
+        """Enqueue the roots that name the object: of its namespace where both have one, else of all."""
+        kind, root = watch.target.resource, self._root.kind
 
         def enqueue(delta: Delta) -> None:
             reason = f"{kind.kind} {delta.reason}"
             for namespace, name in self._root.cache.lookup(watch.index, delta.key.name):
-                if not kind.namespaced or namespace == delta.key.namespace:
+                if not (kind.namespaced and root.namespaced) or namespace == delta.key.namespace:
                     cause = self._spans.cause(delta, reason, kind, named=True)
                     self.queue.add(Key(namespace, name), delta.priority, reason, cause=cause)
 

@@ -48,7 +48,7 @@ class Attempt:
         try:
             self._deployment = await self._ctx.apply_with_outcome(desired)
         except (KubeError, TerminalError) as error:
-            self._deployment_refused = True
+            self._deployment_refused = classify(error) is ErrorClass.TERMINAL
             self._keep(error)
 
     async def apply(self, desired: K) -> K | None:
@@ -90,13 +90,14 @@ class Attempt:
             seen = observe(self._name, self._wanted, self._own(Deployment, name), settled=False)
         if not reachable:
             seen = replace(seen, serving=False)
-        if not self.errors:
-            return seen
-        error = self.errors[0]
+        if applied is None:
+            # Refused: nothing is on its way to what the spec wants. Otherwise: it is not there yet.
+            seen = replace(seen, rolling=not self._deployment_refused)
+        refusals = [error for error in self.errors if classify(error) is ErrorClass.TERMINAL]
+        if not refusals:
+            return seen  # what may pass by itself degrades nothing; if it lasts, the runtime says so
+        error = refusals[0]
         message = error.message if isinstance(error, ApiError) else str(error)
-        if self._deployment_refused:
-            # Nothing is on its way to what the spec wants.
-            seen = replace(seen, rolling=False)
         return seen.failing(reason_of(error), message)
 
     def _keep(self, error: Exception) -> None:
