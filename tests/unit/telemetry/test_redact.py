@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openclaw.telemetry import redact
 from openclaw.telemetry.redact import REDACTED, is_secret_key, redact_text, redact_value
 
 JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IngifQ.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJlLW9mLWl0"
@@ -187,3 +188,21 @@ json_like = st.recursive(
 )
 def test_nothing_under_a_secrets_key_comes_through(key: str, value: Any) -> None:
     assert redact_value({key: value}) == {key: REDACTED}
+
+
+_PIECES = (
+    *("Bearer ", "BASIC ", "eyJ", "://u:", "@host", "password=", "passphrase: ", '"token": "', "secret-key="),
+    *(
+        "api_key=",
+        "private key=",
+        "authorization:",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----",
+    ),
+    *("abcdefgh.ijklmnop", " ", "=", ".", "ſecret_key=", "\n"),
+)
+
+
+@given(st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=8)), max_size=8).map("".join))
+def test_the_quick_look_for_signs_lets_nothing_through(text: str) -> None:
+    assert redact_text(text) == redact._TEXT.sub(redact._replacement, text)
