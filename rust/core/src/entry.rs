@@ -1,5 +1,6 @@
-//! One stored object, in one block of memory: digests, uid, name and stored form behind each other.
+//! One stored object. Its digests, uid, name and stored form lie behind each other in one block of the store's heap.
 
+use crate::heap::Block;
 use crate::scan::View;
 use crate::version::{Uid, Version};
 
@@ -75,9 +76,9 @@ impl Body<'_> {
 }
 
 /// One object.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    blob: Box<[u8]>,
+    pub(crate) block: Block,
     /// The resourceVersion, when it is the usual number.
     version: u64,
     pub(crate) namespace: u32,
@@ -95,75 +96,72 @@ pub(crate) struct Parts<'a> {
 }
 
 impl Entry {
-    /// A new entry. `None` when a part is too long.
-    pub(crate) fn new(parts: Parts<'_>, body: Body<'_>) -> Option<Self> {
-        let mut entry = Self {
-            blob: Box::default(),
+    /// An entry without anything.
+    pub(crate) fn blank() -> Self {
+        Self {
+            block: Block::NONE,
             version: 0,
             namespace: 0,
             name_len: 0,
             flags: 0,
-        };
-        entry.write(parts, body)?;
-        Some(entry)
+        }
     }
 
-    /// Replaces everything but namespace and marks; the block is used again. `None`, and no change, when a part is too long.
-    pub(crate) fn write(&mut self, parts: Parts<'_>, body: Body<'_>) -> Option<()> {
-        let name_len = u16::try_from(parts.name.len()).ok()?;
-        let uid_len = match parts.uid {
-            Uid::Uuid(_) => UUID,
-            Uid::Text(text) => LENGTH + usize::from(u16::try_from(text.len()).ok()?),
+    /// Becomes an entry of these parts, whose block `blob` is to hold. `None`, and no change, when a part is too long.
+    pub(crate) fn write(&mut self, parts: Parts<'_>, body: Body<'_>, blob: &mut Vec<u8>) -> Option<()> {
+        let fits = |text: &str| u16::try_from(text.len()).is_ok();
+        let sound = match (parts.uid, parts.version) {
+            (Uid::Text(uid), _) if !fits(uid) => false,
+            (_, Version::Text(version)) => fits(version),
+            _ => true,
         };
-        let version_len = match parts.version {
-            Version::Small(_) => 0,
-            Version::Text(text) => LENGTH + usize::from(u16::try_from(text.len()).ok()?),
-        };
-        let mut blob = std::mem::take(&mut self.blob).into_vec();
+        let name_len = u16::try_from(parts.name.len()).ok().filter(|_| sound)?;
         blob.clear();
-        blob.reserve_exact(
-            parts.digests.len() * DIGEST + uid_len + version_len + parts.name.len() + body.len(),
-        );
+        blob.reserve(parts.digests.len() * DIGEST + UUID + parts.name.len() + body.len());
         for digest in parts.digests {
             blob.extend_from_slice(&digest.to_le_bytes());
         }
         match parts.uid {
             Uid::Uuid(bytes) => blob.extend_from_slice(bytes),
-            Uid::Text(text) => append(text, &mut blob),
+            Uid::Text(text) => append(text, blob),
         }
         self.set(Flag::TEXT_UID, matches!(parts.uid, Uid::Text(_)));
         self.version = match parts.version {
             Version::Small(number) => *number,
             Version::Text(text) => {
-                append(text, &mut blob);
+                append(text, blob);
                 0
             }
         };
         self.set(Flag::TEXT_VERSION, matches!(parts.version, Version::Text(_)));
         blob.extend_from_slice(parts.name.as_bytes());
-        body.write(&mut blob);
-        self.blob = blob.into_boxed_slice();
+        body.write(blob);
         self.name_len = name_len;
         self.set_form(body.form());
         Some(())
     }
 
-    /// Takes the place of what is stored, not of the marks.
-    pub(crate) fn take(&mut self, other: Self) {
+    /// Becomes as another entry, but for block, namespace and marks.
+    pub(crate) fn take(&mut self, other: &Self) {
         let own = Flag::UNCONFIRMED.0 | Flag::SEEN.0 | Flag::QUEUED.0 | Flag::TOUCHED.0;
         self.flags = (self.flags & own) | (other.flags & !own);
-        self.blob = other.blob;
         self.version = other.version;
         self.name_len = other.name_len;
     }
 
-    /// Keeps the stored form in another way.
-    pub(crate) fn repack(&mut self, probes: usize, form: Form, payload: &[u8]) {
-        let head = self.name_range(probes).1;
-        let mut blob = Vec::with_capacity(head + payload.len());
-        blob.extend_from_slice(self.blob.get(..head).unwrap_or_default());
-        blob.extend_from_slice(payload);
-        self.blob = blob.into_boxed_slice();
+    /// Keeps the stored form in another way; `old` is the block, and `new` what it is to hold.
+    pub(crate) fn repack(
+        &mut self,
+        probes: usize,
+        old: &[u8],
+        form: Form,
+        payload: &[u8],
+        new: &mut Vec<u8>,
+    ) {
+        let head = self.name_range(old, probes).1;
+        new.clear();
+        new.extend_from_slice(old.get(..head).unwrap_or_default());
+        new.extend_from_slice(payload);
         self.set_form(form);
     }
 
@@ -198,69 +196,65 @@ impl Entry {
         self.set(Flag::SECOND, form == Form::Packed(1));
     }
 
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.blob.len()
-    }
-
-    fn text_at(&self, at: usize) -> &str {
-        let length = self.blob.get(at..).and_then(<[u8]>::first_chunk::<LENGTH>);
-        let length = length.map_or(0, |bytes| usize::from(u16::from_le_bytes(*bytes)));
-        let text = self.blob.get(at + LENGTH..at + LENGTH + length);
-        std::str::from_utf8(text.unwrap_or_default()).unwrap_or_default()
-    }
-
     /// Where the uid ends, and the resourceVersion begins if it is a text.
-    fn uid_end(&self, probes: usize) -> usize {
+    fn uid_end(&self, blob: &[u8], probes: usize) -> usize {
         let start = probes * DIGEST;
         if self.has(Flag::TEXT_UID) {
-            start + LENGTH + self.text_at(start).len()
+            start + LENGTH + text_at(blob, start).len()
         } else {
             start + UUID
         }
     }
 
-    fn name_range(&self, probes: usize) -> (usize, usize) {
-        let mut start = self.uid_end(probes);
+    fn name_range(&self, blob: &[u8], probes: usize) -> (usize, usize) {
+        let mut start = self.uid_end(blob, probes);
         if self.has(Flag::TEXT_VERSION) {
-            start += LENGTH + self.text_at(start).len();
+            start += LENGTH + text_at(blob, start).len();
         }
         (start, start + usize::from(self.name_len))
     }
 
-    pub(crate) fn name(&self, probes: usize) -> &str {
-        let (start, end) = self.name_range(probes);
-        std::str::from_utf8(self.blob.get(start..end).unwrap_or_default()).unwrap_or_default()
+    /// The name; `blob` is the entry's block, here and below.
+    pub(crate) fn name<'a>(&self, blob: &'a [u8], probes: usize) -> &'a str {
+        let (start, end) = self.name_range(blob, probes);
+        std::str::from_utf8(blob.get(start..end).unwrap_or_default()).unwrap_or_default()
     }
 
-    pub(crate) fn uid(&self, probes: usize) -> Uid {
+    pub(crate) fn uid(&self, blob: &[u8], probes: usize) -> Uid {
         let start = probes * DIGEST;
         if self.has(Flag::TEXT_UID) {
-            return Uid::parse(self.text_at(start));
+            return Uid::parse(text_at(blob, start));
         }
-        let bytes = self.blob.get(start..).and_then(<[u8]>::first_chunk::<UUID>);
+        let bytes = blob.get(start..).and_then(<[u8]>::first_chunk::<UUID>);
         bytes.map_or_else(|| Uid::parse(""), |bytes| Uid::Uuid(*bytes))
     }
 
-    pub(crate) fn version(&self, probes: usize) -> Version {
+    pub(crate) fn version(&self, blob: &[u8], probes: usize) -> Version {
         if self.has(Flag::TEXT_VERSION) {
-            Version::parse(self.text_at(self.uid_end(probes)))
+            Version::parse(text_at(blob, self.uid_end(blob, probes)))
         } else {
             Version::Small(self.version)
         }
     }
 
     /// The stored form, as it is kept.
-    pub(crate) fn payload(&self, probes: usize) -> &[u8] {
-        self.blob.get(self.name_range(probes).1..).unwrap_or_default()
+    pub(crate) fn payload<'a>(&self, blob: &'a [u8], probes: usize) -> &'a [u8] {
+        blob.get(self.name_range(blob, probes).1..).unwrap_or_default()
     }
+}
 
-    /// Writes the digests of the entry's probes.
-    pub(crate) fn digests(&self, probes: usize, out: &mut Vec<u64>) {
-        out.clear();
-        let chunks = self.blob.chunks_exact(DIGEST).take(probes);
-        out.extend(chunks.filter_map(|chunk| chunk.first_chunk().copied().map(u64::from_le_bytes)));
-    }
+/// Writes the digests that a block begins with.
+pub(crate) fn digests(blob: &[u8], probes: usize, out: &mut Vec<u64>) {
+    out.clear();
+    let chunks = blob.chunks_exact(DIGEST).take(probes);
+    out.extend(chunks.filter_map(|chunk| chunk.first_chunk().copied().map(u64::from_le_bytes)));
+}
+
+fn text_at(blob: &[u8], at: usize) -> &str {
+    let length = blob.get(at..).and_then(<[u8]>::first_chunk::<LENGTH>);
+    let length = length.map_or(0, |bytes| usize::from(u16::from_le_bytes(*bytes)));
+    let text = blob.get(at + LENGTH..at + LENGTH + length);
+    std::str::from_utf8(text.unwrap_or_default()).unwrap_or_default()
 }
 
 /// Appends a text with its length, which was checked.
@@ -287,20 +281,22 @@ mod tests {
         ) {
             let (version, uid) = (Version::parse(&version), Uid::parse(&uid));
             let parts = Parts { name: &name, version: &version, uid: &uid, digests: &digests };
-            let mut entry = Entry::new(parts, Body::Kept(Form::Raw, &payload)).unwrap();
+            let (mut entry, mut blob, mut new) = (Entry::blank(), Vec::new(), Vec::new());
+            entry.write(parts, Body::Kept(Form::Raw, &payload), &mut blob).unwrap();
             entry.set(Flag::SEEN, true);
             let probes = digests.len();
             for (form, payload) in [(Form::Raw, &payload), (Form::Packed(1), &repacked)] {
                 if form != Form::Raw {
-                    entry.repack(probes, form, payload);
+                    entry.repack(probes, &blob, form, payload, &mut new);
+                    std::mem::swap(&mut blob, &mut new);
                 }
                 prop_assert_eq!(entry.form(), form);
-                prop_assert_eq!(entry.name(probes), &name);
-                prop_assert_eq!(entry.version(probes), version.clone());
-                prop_assert_eq!(entry.uid(probes), uid.clone());
-                prop_assert_eq!(entry.payload(probes), payload.as_slice());
+                prop_assert_eq!(entry.name(&blob, probes), &name);
+                prop_assert_eq!(entry.version(&blob, probes), version.clone());
+                prop_assert_eq!(entry.uid(&blob, probes), uid.clone());
+                prop_assert_eq!(entry.payload(&blob, probes), payload.as_slice());
                 let mut read = Vec::new();
-                entry.digests(probes, &mut read);
+                super::digests(&blob, probes, &mut read);
                 prop_assert_eq!(&read, &digests);
                 prop_assert!(entry.has(Flag::SEEN) && !entry.has(Flag::QUEUED));
             }
@@ -317,6 +313,7 @@ mod tests {
             uid: &uid,
             digests: &[],
         };
-        assert!(Entry::new(parts, Body::Kept(Form::Raw, b"")).is_none());
+        let body = Body::Kept(Form::Raw, b"");
+        assert_eq!(Entry::blank().write(parts, body, &mut Vec::new()), None);
     }
 }

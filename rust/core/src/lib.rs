@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod fieldset;
 mod filter;
+mod heap;
 mod index;
 mod list;
 mod live;

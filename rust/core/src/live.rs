@@ -271,9 +271,9 @@ impl Live {
     }
 
     /// The same with an entry of another store, whose stored form `view` is a scan of.
-    pub(crate) fn exchange(&mut self, id: u32, entry: Entry) -> Vec<OldKey> {
+    pub(crate) fn exchange(&mut self, id: u32, entry: &Entry, blob: &[u8]) -> Vec<OldKey> {
         let old_keys = self.leave(id);
-        self.store.exchange(id, entry);
+        self.store.exchange(id, entry, blob);
         self.with_stored(id, |live, view| live.enter(id, view));
         old_keys
     }

@@ -101,9 +101,10 @@ impl Relist {
         packer.poll();
         if packer.wants_samples(self.store.len(), false) {
             let samples = self.store.samples(packer);
-            packer.train(samples);
+            packer.train_now(samples);
         }
         self.store.tidy(packer, LOOKS);
+        self.store.compact();
     }
 
     /// How many objects are packed, by the place of the dictionary.
@@ -150,6 +151,14 @@ impl Relist {
             ));
         };
         let ids: Vec<u32> = self.store.ids().collect();
+        if live.store.len() == 0 {
+            // The first list: nothing is there that it could be compared with.
+            live.store = self.store;
+            for id in ids {
+                welcome(id, live, deltas);
+            }
+            return Ok(position);
+        }
         for id in ids {
             let Some(entry) = self.store.get(id) else {
                 continue;
@@ -166,22 +175,16 @@ impl Relist {
 
     /// An object of the list that is not in the live state.
     fn arrive(&mut self, staged: u32, namespace: &str, live: &mut Live, deltas: &mut Deltas) {
-        let Some(entry) = self.store.remove(staged) else {
+        let Some(entry) = self.store.get(staged) else {
             return;
         };
-        let Some(id) = live.store.adopt(namespace, entry) else {
-            return;
-        };
+        let adopted = live.store.adopt(namespace, *entry, self.store.blob(entry));
+        self.store.remove(staged);
+        let Some(id) = adopted else { return };
         if let Some(entry) = live.store.get_mut(id) {
             entry.set(Flag::SEEN, true);
         }
-        live.with_stored(id, |live, view| {
-            for index in &mut live.indexes {
-                index.add(id, view);
-            }
-            live.rules
-                .emit(Change { probes: None }, Reason::Added, view, &[], deltas);
-        });
+        welcome(id, live, deltas);
     }
 
     /// An object that both the list and the live state have.
@@ -189,14 +192,14 @@ impl Relist {
         if outlives(id, position, live) {
             return;
         }
-        let (Some(entry), Some(known)) = (self.store.remove(staged), live.store.get_mut(id)) else {
+        let (Some(entry), Some(known)) = (self.store.get(staged), live.store.get_mut(id)) else {
             return;
         };
         known.set(Flag::SEEN, true);
         let unconfirmed = known.has(Flag::UNCONFIRMED);
         let Some(known) = live.store.get(id) else { return };
         let uid = live.store.uid(known);
-        if live.store.version(known) == self.store.version(&entry) {
+        if live.store.version(known) == self.store.version(entry) {
             let base = live.confirm(id);
             if unconfirmed {
                 // Others may have changed it before our own write did; only the list is left to tell.
@@ -209,13 +212,25 @@ impl Relist {
             }
             return;
         }
-        self.store.digests(&entry, &mut live.new);
-        let old_keys = live.exchange(id, entry);
+        self.store.digests(entry, &mut live.new);
+        let old_keys = live.exchange(id, entry, self.store.blob(entry));
+        self.store.remove(staged);
         let base = live.confirm(id);
         live.with_stored(id, |live, view| {
             live.compare(unconfirmed, base, uid, view, &old_keys, deltas);
         });
     }
+}
+
+/// An object is new.
+fn welcome(id: u32, live: &mut Live, deltas: &mut Deltas) {
+    live.with_stored(id, |live, view| {
+        for index in &mut live.indexes {
+            index.add(id, view);
+        }
+        live.rules
+            .emit(Change { probes: None }, Reason::Added, view, &[], deltas);
+    });
 }
 
 /// Whether the entry is a write of our own that is newer than the list. It is kept, but by one list only.

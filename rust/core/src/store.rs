@@ -6,7 +6,8 @@ use hashbrown::HashTable;
 
 use crate::dictionary::{Samples, unpacked_len};
 use crate::digest;
-use crate::entry::{Body, Entry, Flag, Form, Parts};
+use crate::entry::{self, Body, Entry, Flag, Form, Parts};
+use crate::heap::{Block, Heap};
 use crate::names::Names;
 use crate::packer::Packer;
 use crate::version::{Uid, Version};
@@ -15,12 +16,12 @@ use crate::version::{Uid, Version};
 const SAMPLES: usize = 128;
 const SAMPLE: usize = 16 << 10;
 const ALL_SAMPLES: usize = 384 << 10;
+/// A block in the making may keep this much memory.
+const IDLE_BLOB: usize = 1 << 20;
 
 /// Sums over all entries.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Bytes on the heap.
-    heap: usize,
     /// Bytes of the stored forms, were none of them packed.
     text: usize,
     /// Bytes of the stored forms that wait to be packed.
@@ -31,7 +32,7 @@ struct Tally {
 
 impl Tally {
     /// Counts an entry, or no longer.
-    fn count(&mut self, entry: &Entry, probes: usize, here: bool) {
+    fn count(&mut self, entry: &Entry, payload: &[u8], here: bool) {
         let shift = |sum: &mut usize, by: usize| {
             *sum = if here {
                 sum.saturating_add(by)
@@ -39,8 +40,6 @@ impl Tally {
                 sum.saturating_sub(by)
             };
         };
-        let payload = entry.payload(probes);
-        shift(&mut self.heap, entry.heap());
         match entry.form() {
             Form::Raw => {
                 shift(&mut self.text, payload.len());
@@ -66,11 +65,14 @@ pub(crate) struct Store {
     table: HashTable<u32>,
     namespaces: Names,
     probes: usize,
+    heap: Heap,
     tally: Tally,
     /// Entries to be packed, the one that waits longest first.
     queue: VecDeque<u32>,
     /// How far the entries have gone over to the present dictionary.
     moved: usize,
+    /// A block in the making.
+    blob: Vec<u8>,
 }
 
 fn hash(namespace: &str, name: &str) -> u64 {
@@ -92,7 +94,8 @@ impl Store {
 
     /// Bytes held, all told.
     pub(crate) fn bytes(&self) -> usize {
-        self.tally.heap
+        self.heap.bytes()
+            + self.blob.capacity()
             + self.entries.capacity() * size_of::<Option<Entry>>()
             + (self.free.capacity() + self.queue.capacity()) * size_of::<u32>()
             + self.table.allocation_size()
@@ -139,16 +142,21 @@ impl Store {
             .filter_map(|(id, entry)| entry.as_ref().map(|_| id))
     }
 
-    pub(crate) fn name<'a>(&self, entry: &'a Entry) -> &'a str {
-        entry.name(self.probes)
+    /// The entry's block.
+    pub(crate) fn blob(&self, entry: &Entry) -> &[u8] {
+        self.heap.get(entry.block)
+    }
+
+    pub(crate) fn name(&self, entry: &Entry) -> &str {
+        entry.name(self.blob(entry), self.probes)
     }
 
     pub(crate) fn uid(&self, entry: &Entry) -> Uid {
-        entry.uid(self.probes)
+        entry.uid(self.blob(entry), self.probes)
     }
 
     pub(crate) fn version(&self, entry: &Entry) -> Version {
-        entry.version(self.probes)
+        entry.version(self.blob(entry), self.probes)
     }
 
     pub(crate) fn namespace(&self, entry: &Entry) -> &str {
@@ -156,31 +164,36 @@ impl Store {
     }
 
     /// The stored form, as it is kept.
-    pub(crate) fn payload<'a>(&self, entry: &'a Entry) -> &'a [u8] {
-        entry.payload(self.probes)
+    pub(crate) fn payload(&self, entry: &Entry) -> &[u8] {
+        entry.payload(self.blob(entry), self.probes)
     }
 
     /// Writes the digests of the entry's probes.
     pub(crate) fn digests(&self, entry: &Entry, out: &mut Vec<u64>) {
-        entry.digests(self.probes, out);
+        entry::digests(self.blob(entry), self.probes, out);
     }
 
     /// Adds an object that is not in the store. `None` only when the store is full (four thousand million objects), or a part
     /// of the object is too long.
     pub(crate) fn insert(&mut self, namespace: &str, parts: Parts<'_>, body: Body<'_>) -> Option<u32> {
-        self.adopt(namespace, Entry::new(parts, body)?)
+        let mut blob = std::mem::take(&mut self.blob);
+        let mut entry = Entry::blank();
+        let written = entry.write(parts, body, &mut blob);
+        let id = written.and_then(|()| self.adopt(namespace, entry, &blob));
+        self.blob = blob;
+        id
     }
 
     /// Adds an entry of another store with as many probes.
-    pub(crate) fn adopt(&mut self, namespace: &str, mut entry: Entry) -> Option<u32> {
-        let id = match self.free.pop() {
-            Some(id) => id,
-            None => u32::try_from(self.entries.len()).ok()?,
-        };
+    pub(crate) fn adopt(&mut self, namespace: &str, mut entry: Entry, blob: &[u8]) -> Option<u32> {
+        let next = u32::try_from(self.entries.len()).ok();
+        let id = self.free.last().copied().or(next)?;
+        entry.block = self.heap.add(id, blob)?;
         entry.namespace = self.namespaces.acquire(namespace)?;
         entry.set(Flag::QUEUED, false);
-        let hashed = hash(namespace, self.name(&entry));
-        self.tally.count(&entry, self.probes, true);
+        self.free.pop();
+        let probes = self.probes;
+        self.tally.count(&entry, entry.payload(blob, probes), true);
         match self.entries.get_mut(id as usize) {
             Some(place) => *place = Some(entry),
             None => self.entries.push(Some(entry)),
@@ -189,11 +202,15 @@ impl Store {
             entries,
             namespaces,
             table,
-            probes,
+            heap,
             ..
         } = self;
+        let hashed = hash(namespace, entry.name(blob, probes));
         table.insert_unique(hashed, id, |&id| match entries.get(id as usize) {
-            Some(Some(entry)) => hash(namespaces.get(entry.namespace), entry.name(*probes)),
+            Some(Some(entry)) => hash(
+                namespaces.get(entry.namespace),
+                entry.name(heap.get(entry.block), probes),
+            ),
             _ => 0,
         });
         self.enqueue(id);
@@ -202,42 +219,76 @@ impl Store {
 
     /// Replaces an object by a newer state of the same name.
     pub(crate) fn replace(&mut self, id: u32, parts: Parts<'_>, body: Body<'_>) {
-        self.change(id, |entry, _| {
-            entry.write(parts, body);
+        self.change(id, |entry, _, blob| {
             entry.set(Flag::TOUCHED, true);
+            entry.write(parts, body, blob).is_some()
         });
         self.enqueue(id);
     }
 
-    /// Replaces an object by its entry of another store.
-    pub(crate) fn exchange(&mut self, id: u32, other: Entry) {
-        self.change(id, |entry, _| entry.take(other));
+    /// Replaces an object by an entry of another store, whose block `new` is.
+    pub(crate) fn exchange(&mut self, id: u32, other: &Entry, new: &[u8]) {
+        self.change(id, |entry, _, blob| {
+            entry.take(other);
+            blob.clear();
+            blob.extend_from_slice(new);
+            true
+        });
         self.enqueue(id);
     }
 
     /// Removes an object.
-    pub(crate) fn remove(&mut self, id: u32) -> Option<Entry> {
-        let entry = self.get(id)?;
-        let hashed = hash(self.namespace(entry), self.name(entry));
+    pub(crate) fn remove(&mut self, id: u32) {
+        let Some(entry) = self.get(id).copied() else {
+            return;
+        };
+        let hashed = hash(self.namespace(&entry), self.name(&entry));
         if let Ok(found) = self.table.find_entry(hashed, |&other| other == id) {
             found.remove();
         }
-        let entry = self.entries.get_mut(id as usize)?.take()?;
-        self.tally.count(&entry, self.probes, false);
+        self.tally.count(
+            &entry,
+            entry.payload(self.heap.get(entry.block), self.probes),
+            false,
+        );
+        if let Some(place) = self.entries.get_mut(id as usize) {
+            *place = None;
+        }
+        self.heap.remove(entry.block);
         self.namespaces.release(entry.namespace);
         self.free.push(id);
-        Some(entry)
     }
 
-    /// Changes an entry and keeps the sums right.
-    fn change<T>(&mut self, id: u32, change: impl FnOnce(&mut Entry, usize) -> T) -> Option<T> {
+    /// Changes an entry and keeps the sums right. `change` gets the entry, its block, and room for another block, and says
+    /// whether that is to be the entry's block now.
+    fn change(&mut self, id: u32, change: impl FnOnce(&mut Entry, &[u8], &mut Vec<u8>) -> bool) {
         let Some(Some(entry)) = self.entries.get_mut(id as usize) else {
-            return None;
+            return;
         };
-        self.tally.count(entry, self.probes, false);
-        let done = change(entry, self.probes);
-        self.tally.count(entry, self.probes, true);
-        Some(done)
+        let old = self.heap.get(entry.block);
+        self.tally.count(entry, entry.payload(old, self.probes), false);
+        if change(entry, old, &mut self.blob) && !self.heap.overwrite(entry.block, &self.blob) {
+            self.heap.remove(entry.block);
+            entry.block = self.heap.add(id, &self.blob).unwrap_or(Block::NONE);
+        }
+        let new = self.heap.get(entry.block);
+        self.tally.count(entry, entry.payload(new, self.probes), true);
+    }
+
+    /// Moves blocks together where too much of the heap is dead, a few at a time.
+    pub(crate) fn compact(&mut self) {
+        self.blob.shrink_to(IDLE_BLOB);
+        if self.heap.is_wasteful() {
+            let entries = &mut self.entries;
+            self.heap
+                .compact(|id, old, new| match entries.get_mut(id as usize) {
+                    Some(Some(entry)) if entry.block == old => {
+                        entry.block = new;
+                        true
+                    }
+                    _ => false,
+                });
+        }
     }
 
     /// An entry that is not packed gets into the queue, once.
@@ -246,7 +297,10 @@ impl Store {
             .get(id)
             .is_some_and(|entry| entry.form() == Form::Raw && !entry.has(Flag::QUEUED));
         if waits {
-            self.change(id, |entry, _| entry.set(Flag::QUEUED, true));
+            self.change(id, |entry, _, _| {
+                entry.set(Flag::QUEUED, true);
+                false
+            });
             self.queue.push_back(id);
         }
     }
@@ -261,23 +315,26 @@ impl Store {
             let Some(id) = self.queue.pop_front() else {
                 break;
             };
-            let again = self.change(id, |entry, probes| {
+            let probes = self.probes;
+            let mut again = false;
+            self.change(id, |entry, blob, new| {
                 // An entry that is gone, or another one of the same id by now, may be in the queue still.
-                if !entry.has(Flag::QUEUED) {
+                if !entry.has(Flag::QUEUED) || entry.form() != Form::Raw {
+                    entry.set(Flag::QUEUED, false);
                     return false;
                 }
-                if entry.form() == Form::Raw && entry.unset(Flag::TOUCHED) {
-                    return true;
+                again = entry.unset(Flag::TOUCHED);
+                if again {
+                    return false;
                 }
                 entry.set(Flag::QUEUED, false);
-                if entry.form() == Form::Raw {
-                    if let Some((form, packed)) = packer.pack(entry.payload(probes)) {
-                        entry.repack(probes, form, packed);
-                    }
-                }
-                false
+                let Some((form, payload)) = packer.pack(entry.payload(blob, probes)) else {
+                    return false;
+                };
+                entry.repack(probes, blob, form, payload, new);
+                true
             });
-            if again == Some(true) {
+            if again {
                 self.queue.push_back(id);
             }
         }
@@ -299,9 +356,11 @@ impl Store {
                 .get(id)
                 .is_some_and(|entry| entry.form() == Form::Packed(outdated))
             {
-                self.change(id, |entry, probes| {
-                    let (form, payload) = packer.repack(entry.form(), entry.payload(probes));
-                    entry.repack(probes, form, payload);
+                let probes = self.probes;
+                self.change(id, |entry, blob, new| {
+                    let (form, payload) = packer.repack(entry.form(), entry.payload(blob, probes));
+                    entry.repack(probes, blob, form, payload, new);
+                    true
                 });
             }
         }

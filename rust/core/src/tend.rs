@@ -10,11 +10,12 @@ const LOOKS: usize = 2;
 const MOVES: usize = 8;
 
 impl Live {
-    /// Keeps what waits to be packed within its bounds; to be called after each change.
+    /// Keeps what waits to be packed, and what is dead, within bounds; to be called after each change.
     pub(crate) fn relieve(&mut self) {
         if self.store.waiting() > WAITING {
             self.store.tidy(&mut self.packer, LOOKS);
         }
+        self.store.compact();
     }
 
     /// Does a little of all; to be called once a chunk. `staged` tells how many entries of a relist are packed with the
@@ -27,6 +28,7 @@ impl Live {
             packer.train(samples);
         }
         store.tidy(packer, LOOKS);
+        store.compact();
         if let Some(place) = packer.outdated() {
             store.move_on(place, packer, MOVES);
             let elsewhere = staged.and_then(|staged| staged.get(place).copied());

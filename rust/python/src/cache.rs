@@ -7,6 +7,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::batch::{Batch, ListPage, keys};
 use crate::errors::{py_error, value_error};
+use crate::memory;
 
 /// One watched collection of one kind.
 #[pyclass(frozen, module = "openclaw._core")]
@@ -72,7 +73,9 @@ impl Cache {
         let batch = self
             .work(py, openclaw_core::Cache::commit_relist)
             .map_err(py_error)?;
-        Batch::new(py, batch)
+        let batch = Batch::new(py, batch)?;
+        py.detach(memory::give_back);
+        Ok(batch)
     }
 
     fn abort_relist(&self, py: Python<'_>) {

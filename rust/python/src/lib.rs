@@ -3,6 +3,7 @@
 mod batch;
 mod cache;
 mod errors;
+mod memory;
 
 use pyo3::prelude::*;
 
