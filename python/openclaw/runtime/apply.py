@@ -63,11 +63,18 @@ class Applier:
     Args:
         client: writes.
         informers: the caches of the kinds that are owned or watched.
+        subscriptions: for each owned kind, the number of the subscription that runs the owner.
     """
 
-    def __init__(self, client: Client, informers: Mapping[ResourceKind, Informer]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        informers: Mapping[ResourceKind, Informer],
+        subscriptions: Mapping[ResourceKind, int] | None = None,
+    ) -> None:
         self._client = client
         self._informers = informers
+        self._subscriptions = {} if subscriptions is None else subscriptions
         self._unsettled: dict[_Place, _Settled] = {}
         self._deleted: dict[_Place, str] = {}
         self._taken: dict[_Place, set[Key]] = {}
@@ -119,9 +126,10 @@ class Applier:
         # What the cache does not know yet may be anybody's: without force, others' fields are a conflict.
         to_send = stamped(intent)
         sent = body if to_send is intent else orjson.dumps(to_send)
-        answer = await self._client.apply(kind, namespace or None, name, sent, force=stored is not None)
-        informer.put(answer)
-        live = orjson.loads(answer)
+        with informer.writing(self._subscriptions.get(kind), _key_of(root)) as answered:
+            answer = await self._client.apply(kind, namespace or None, name, sent, force=stored is not None)
+            live = orjson.loads(answer)
+            answered(answer, live)
         left = diff(sent, answer, self._client.field_manager)
         self._remember((kind, namespace, name), left, _Settled(_key_of(root), _digest(body), _content(live)))
         return Applied(live, "updated" if stored is not None else "created", paths)

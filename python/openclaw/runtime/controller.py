@@ -85,7 +85,8 @@ class Controller:
         metrics.follow_queue(self.queue.__len__)
         self._root = informers[reconciler.root.resource]
         self.kinds = {reconciler.root.resource: self._root}
-        self._applier = Applier(client, self.kinds)
+        self._subscriptions: dict[ResourceKind, int] = {}
+        self._applier = Applier(client, self.kinds, self._subscriptions)
         self._spans = RunSpans(tracer, self.name, reconciler.root.resource, self.kinds)
         self.running: dict[Key, float] = {}
         self.last_errors = LastErrors()
@@ -110,7 +111,8 @@ class Controller:
         for owned in owned_kinds(type(self.reconciler)):
             kind = owned.child.resource
             informer = self.kinds[kind] = informers[kind]
-            informer.subscribe(owned.triggers, mapping, Priority.CHILD, self._enqueuer(kind))
+            number = informer.subscribe(owned.triggers, mapping, Priority.CHILD, self._enqueuer(kind))
+            self._subscriptions[kind] = number
             informer.subscribe(_NAME_FREED, _SELF, Priority.CHILD, self._releaser(kind))
         for watch in self.reconciler.watches:
             kind = watch.target.resource

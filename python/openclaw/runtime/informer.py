@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from openclaw._core import Cache
 from openclaw.api.kinds import ResourceKind
 from openclaw.kube.listwatch import Batch, ListWatch, WatchState
 from openclaw.kube.transport import Transport
+from openclaw.runtime.inflight import InFlight
 from openclaw.runtime.predicates import Predicate
 from openclaw.runtime.queue import Key, Priority
 from openclaw.runtime.reconciler import Index
@@ -66,6 +68,7 @@ class Informer:
         self.cache.add_index(OWNER_INDEX, "metadata.ownerReferences[*].uid")
         self._indexes: dict[str, str] = {}
         self._handlers: dict[int, tuple[Handler, Priority]] = {}
+        self._in_flight: InFlight[tuple[int, Key], Delta] = InFlight(self._hand_on)
         self.listwatch = ListWatch(
             transport,
             kind,
@@ -111,7 +114,34 @@ class Informer:
     def _dispatch(self, batch: Batch, initial: bool) -> None:  # noqa: FBT001 - the signature of on_batch
         for number, namespace, name, reason, uid in batch.deltas:
             handler, priority = self._handlers[number]
-            handler(Delta(Key(namespace, name), reason, Priority.INITIAL if initial else priority, uid))
+            key = Key(namespace, name)
+            delta = Delta(key, reason, Priority.INITIAL if initial else priority, uid)
+            if not self._in_flight.hold((number, key), uid, delta):
+                handler(delta)
+
+    def _hand_on(self, place: tuple[int, Key], delta: Delta) -> None:
+        self._handlers[place[0]][0](delta)
+
+    @contextmanager
+    def writing(self, number: int | None, root: Key) -> Iterator[Callable[[bytes, dict[str, Any]], None]]:
+        """Hold the deltas of a subscription for `root` while a child of it is being written.
+
+        Yields what is to be called with the answer, as bytes and parsed: it takes the answer into the cache,
+        and the deltas of the child are dropped if the cache knows nothing newer.
+        """
+        if number is None:
+            yield lambda body, _: self.put(body)
+            return
+        with self._in_flight.writing((number, root)) as write:
+
+            def answered(body: bytes, live: dict[str, Any]) -> None:
+                self.put(body)
+                metadata = live["metadata"]
+                known = self.cache.resource_version(metadata.get("namespace") or "", metadata["name"])
+                if known == metadata["resourceVersion"]:
+                    write.settled.add(metadata["uid"])
+
+            yield answered
 
     def put(self, body: bytes) -> None:
         """Take the answer to a write of our own, so that no later run decides on an older state.

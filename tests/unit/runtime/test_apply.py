@@ -1,5 +1,6 @@
 """The applier against a cache that is fed by hand and an API server that answers as told."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -15,7 +16,8 @@ from openclaw.runtime.apply import Applier
 from openclaw.runtime.errors import NotControlled
 from openclaw.runtime.informer import Informer
 from openclaw.runtime.ownership import SLOT_LABEL, owner_reference
-from openclaw.runtime.queue import Key
+from openclaw.runtime.predicates import ContentChanged
+from openclaw.runtime.queue import Key, Priority
 
 KIND = ConfigMap.resource
 ROOT = OpenClaw.from_dict(
@@ -34,6 +36,7 @@ class Server(Transport):
         self.sent: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.version = 100
         self.drops: set[str] = set()
+        self.before_answer: Callable[[], None] = lambda: None
         self.live: dict[str, Any] = {}
         self.gone = False
 
@@ -61,7 +64,9 @@ class Server(Transport):
         elif method == "PATCH":
             self.live = as_live(given, version=self.version, drops=self.drops)
         self.live.get("metadata", {})["resourceVersion"] = str(self.version)
-        return Response(200, orjson.dumps(self.live))
+        answer = orjson.dumps(self.live)
+        self.before_answer()
+        return Response(200, answer)
 
 
 def as_live(intent: dict[str, Any], *, version: int, drops: set[str] = frozenset()) -> dict[str, Any]:  # type: ignore[assignment]
@@ -93,7 +98,12 @@ class Bench:
         self.server = Server()
         client = Client(self.server)
         self.informer = Informer(self.server, KIND, field_manager="openclaw")
-        self.applier = Applier(client, {KIND: self.informer})
+        self.deltas: list[str] = []
+        owner = b'{"owner":{"group":"apps.openclaw.dev","kind":"OpenClaw"}}'
+        number = self.informer.subscribe(
+            ContentChanged(), owner, Priority.CHILD, lambda delta: self.deltas.append(delta.reason)
+        )
+        self.applier = Applier(client, {KIND: self.informer}, {KIND: number})
 
     @property
     def cache(self) -> Cache:
@@ -107,7 +117,10 @@ class Bench:
         self.server.version += 1
         metadata = {**obj["metadata"], "resourceVersion": str(self.server.version)}
         event = {"type": kind, "object": {**obj, "metadata": metadata}}
-        self.cache.feed(orjson.dumps(event) + b"\n")
+        self.feed(event)
+
+    def feed(self, event: dict[str, Any]) -> None:
+        self.informer._dispatch(self.cache.feed(orjson.dumps(event) + b"\n"), False)
 
     async def apply(self, data: dict[str, str], **options: Any) -> Any:
         intent = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web-page"}, "data": data}
@@ -225,3 +238,44 @@ async def test_what_others_control_is_not_deleted(bench: Bench) -> None:
     bench.event("ADDED", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
     assert not await bench.applier.delete(ROOT, KIND, "shop", "web-page")
     assert bench.server.sent == []
+
+
+async def test_the_event_of_a_write_that_overtakes_its_answer_runs_nobody(bench: Bench) -> None:
+    bench.server.before_answer = lambda: bench.feed({"type": "ADDED", "object": bench.server.live})
+    await bench.apply({"a": "1"})
+    assert bench.deltas == []
+
+
+async def test_what_changed_after_the_write_and_before_its_answer_is_told(bench: Bench) -> None:
+    def changed() -> None:
+        bench.feed({"type": "ADDED", "object": bench.server.live})
+        bench.event("MODIFIED", {**bench.server.live, "data": {"a": "drifted"}})
+
+    bench.server.before_answer = changed
+    await bench.apply({"a": "1"})
+    assert bench.deltas[-1] == "updated"
+
+
+async def test_a_child_that_is_gone_before_the_answer_is_told(bench: Bench) -> None:
+    def deleted() -> None:
+        bench.feed({"type": "ADDED", "object": bench.server.live})
+        bench.event("DELETED", bench.server.live)
+
+    bench.server.before_answer = deleted
+    await bench.apply({"a": "1"})
+    assert bench.deltas[-1] == "deleted"
+    bench.server.before_answer = lambda: None
+    assert (await bench.apply({"a": "1"})).outcome == "created"
+
+
+async def test_another_child_that_changes_meanwhile_is_told(bench: Bench) -> None:
+    other = {
+        "name": "web-other",
+        "namespace": "shop",
+        "uid": "77777777-2222-3333-4444-555555555555",
+        "ownerReferences": [owner_reference(ROOT)],
+    }
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": other, "data": {"a": "1"}}
+    bench.server.before_answer = lambda: bench.event("ADDED", obj)
+    await bench.apply({"a": "1"})
+    assert bench.deltas == ["added"]

@@ -199,7 +199,7 @@ _PIECES = (
         "-----BEGIN PRIVATE KEY-----",
         "-----END PRIVATE KEY-----",
     ),
-    *("abcdefgh.ijklmnop", " ", "=", ".", "ſecret_key=", "\n"),
+    *("abcdefgh.ijklmnop", " ", "=", ".", "\u017fecret_key=", "\n"),
 )
 
 
