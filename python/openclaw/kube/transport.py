@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Self
 from urllib.parse import urlencode, urlsplit
@@ -174,7 +175,8 @@ class Transport:
         return self._access.tls_server_name if self._access else None
 
     def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
-        return URL(f"{self._base}{path}?{urlencode(query)}" if query else f"{self._base}{path}", encoded=True)
+        text = f"{self._base}{path}"
+        return URL(f"{text}?{_query_text(tuple(query.items()))}" if query else text, encoded=True)
 
     def _observe(self, code: str, method: str) -> None:
         if self._observer is not None:
@@ -347,6 +349,12 @@ def _warning_text(header: str) -> str:
     """`299 - "text"` without the frame."""
     match = _WARNING.match(header)
     return re.sub(r"\\(.)", r"\1", match.group(1)) if match else header
+
+
+@lru_cache(maxsize=64)
+def _query_text(query: tuple[tuple[str, str], ...]) -> str:
+    """The query, encoded; writes have one of two or three all their life."""
+    return urlencode(query)
 
 
 def _describe(error: BaseException, timeout: float | None) -> str:
