@@ -1,8 +1,8 @@
 """The hot path of openclaw, in Rust: bytes of a watch stream in, keys to enqueue out.
 
 Threads: every object here may be used from any thread. `Cache.feed`, `feed_list`, `commit_relist`,
-`abort_relist`, `begin_relist`, `put`, `keys`, `lookup` and the function `diff` release the GIL while they
-work. The short reads (`get`, `resource_version`, `len`, `stats`, `reset_stream`, `subscribe`, `add_index`)
+`abort_relist`, `begin_relist`, `put`, `diff`, `keys`, `lookup` and the function `diff` release the GIL while
+they work. The short reads (`get`, `resource_version`, `len`, `stats`, `reset_stream`, `subscribe`, `add_index`)
 keep it, unless another thread is in the same cache: then they release it while they wait. No lock is ever
 held while Python code runs.
 
@@ -49,8 +49,9 @@ def diff(intent: bytes, live: bytes, manager: str) -> list[str]:
     what is owned as a leaf is compared as a whole. Null and absent are alike. An empty map or list that the
     live object lacks is no difference: the server drops it. Inside an atomic value, fields that the server
     itself adds (such as a port's `protocol: TCP`) are no difference. 1 equals 1.0. Where Kubernetes has
-    quantities (values under `limits`, `requests`, `capacity`, `hard`, `allocatable`, and fields named
-    `sizeLimit`, `divisor`, `storage`, `averageValue`) amounts are compared: `"1"` equals `"1000m"` and 1. A
+    quantities (values under `limits`, `requests`, `capacity`, `hard`, `allocatable`, in a LimitRange also
+    under `default`, `defaultRequest`, `max`, `min`, `maxLimitRequestRatio`, and fields named `sizeLimit`,
+    `divisor`, `storage`, `averageValue`) amounts are compared: `"1"` equals `"1000m"` and 1. A
     Secret's `stringData` is compared with what `data` holds. Ignored in the intent: `apiVersion`, `kind`,
     `status`, and the identity in `metadata`.
 
@@ -209,6 +210,15 @@ class Cache:
 
     def get(self, namespace: str, name: str) -> bytes | None:
         """The stored form, JSON. Cluster-scoped objects have the namespace `""`."""
+
+    def diff(self, namespace: str, name: str, intent: bytes) -> list[str] | None:
+        """Say what a server-side apply of `intent` by the cache's manager would change; None: no such object.
+
+        The same as the function `diff` of this module with what `get` returns. Where nothing would change,
+        that is remembered until the object changes: for the same bytes the answer is then there at once.
+
+        Raises ValueError as the function does; RuntimeError when the cache has no manager. Releases the GIL.
+        """
 
     def resource_version(self, namespace: str, name: str) -> str | None:
         """The resourceVersion of the stored object."""

@@ -44,6 +44,25 @@ def test_the_diff_of_what_the_cache_holds() -> None:
         "@ spec.theirs",
         "- spec.paused",
     ]
+    settled = json.dumps(
+        thing("a", 0, spec={"replicas": 2, "paused": True, "limits": {"cpu": "0.1"}})
+    ).encode()
+    other = json.dumps(thing("a", 0, spec={"replicas": 2, "paused": True})).encode()
+    for _ in range(2):
+        assert cache.diff("n", "a", settled) == []
+        assert cache.diff("n", "a", other) == ["- spec.limits"]
+    # What was found to be settled is not any more, once the object is another.
+    cache.feed(
+        line("MODIFIED", thing("a", 2, metadata={"managedFields": [entry]}, spec=spec | {"replicas": 1}))
+    )
+    assert cache.diff("n", "a", settled) == ["~ spec.replicas"]
+    cache.put(json.dumps(thing("a", 3, metadata={"managedFields": [entry]}, spec=spec)).encode())
+    assert cache.diff("n", "a", settled) == []
+    assert cache.diff("n", "b", settled) is None
+    with pytest.raises(ValueError, match="intent: no JSON"):
+        cache.diff("n", "a", b"{")
+    with pytest.raises(RuntimeError, match="manager"):
+        _core.Cache().diff("n", "a", settled)
     assert _core.diff(b"{}", live, "nobody") == ["metadata.managedFields[manager=nobody]"]
 
 

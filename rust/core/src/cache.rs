@@ -1,6 +1,8 @@
 //! The cache of one watched collection: bytes in, deltas out.
 
 use crate::delta::{Batch, Deltas};
+use crate::diff::diff;
+use crate::digest;
 use crate::error::{Error, SpecError, StateError};
 use crate::event::{self, Framer, Kind, Line, MAX_LINE};
 use crate::index::Index;
@@ -278,6 +280,31 @@ impl Cache {
         Some(packer.read(entry.form(), store.payload(entry)))
     }
 
+    /// What an apply of the intent would change in an object, see [`crate::diff`]; `None` when there is no such object.
+    ///
+    /// Where nothing would change, that is remembered until the object changes, and told at once to the same bytes.
+    pub fn diff(&mut self, namespace: &str, name: &str, intent: &[u8]) -> Result<Option<Vec<String>>, Error> {
+        let Some(manager) = &self.manager else {
+            return Err(NO_MANAGER.into());
+        };
+        let Live { store, packer, .. } = &mut self.live;
+        let Some(id) = store.find(namespace, name) else {
+            return Ok(None);
+        };
+        let digest = digest::of(intent);
+        if store.is_settled(id, digest) {
+            return Ok(Some(Vec::new()));
+        }
+        let Some(entry) = store.get(id) else {
+            return Ok(None);
+        };
+        let lines = diff(intent, packer.read(entry.form(), store.payload(entry)), manager)?;
+        if lines.is_empty() {
+            store.settle(id, digest);
+        }
+        Ok(Some(lines))
+    }
+
     /// The resourceVersion of an object.
     pub fn resource_version(&self, namespace: &str, name: &str) -> Option<String> {
         let store = &self.live.store;
@@ -342,6 +369,7 @@ impl Cache {
     }
 }
 
+const NO_MANAGER: StateError = StateError("the cache keeps no managedFields: make it with a manager");
 const NO_RELIST: StateError = StateError("no relist is under way: call begin_relist first");
 
 fn raise(position: &mut Option<Version>, version: &Version) {

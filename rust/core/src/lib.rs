@@ -19,6 +19,7 @@ mod list;
 mod live;
 mod mapping;
 mod names;
+mod node;
 mod packer;
 mod path;
 mod plain;

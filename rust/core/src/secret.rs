@@ -1,30 +1,30 @@
 //! The write-only half of a Secret: the server keeps `stringData` as base64 in `data` and shows only that.
 
-use serde_json::{Map, Value};
+use bumpalo::Bump;
+
+use crate::node::{Members, Node, member};
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const FIELD: &str = "stringData";
 
-/// Gives the live object the `stringData` of the intent back, as far as its `data` says the same.
-pub(crate) fn show_string_data(intent: &Value, live: &mut Value) {
-    let (Some(wanted), None) = (
-        intent.get("stringData").and_then(Value::as_object),
-        live.get("stringData"),
-    ) else {
-        return;
+/// The live object with the `stringData` of the intent, as far as its `data` says the same.
+pub(crate) fn show_string_data<'a>(intent: Members<'a>, live: Members<'a>, arena: &'a Bump) -> Members<'a> {
+    let wanted = member(intent, FIELD).and_then(Node::members);
+    let data = member(live, "data").and_then(Node::members);
+    let (Some(wanted), Some(data), false) = (wanted, data, live.iter().any(|(key, _)| *key == FIELD)) else {
+        return live;
     };
-    let Some(data) = live.get("data").and_then(Value::as_object) else {
-        return;
-    };
-    let mut shown = Map::new();
-    for (key, value) in wanted {
-        let encoded = value.as_str().map(|text| encode(text.as_bytes()));
-        if encoded.is_some() && data.get(key).and_then(Value::as_str) == encoded.as_deref() {
-            shown.insert(key.clone(), value.clone());
-        }
-    }
-    if let Some(live) = live.as_object_mut() {
-        live.insert("stringData".to_owned(), Value::Object(shown));
-    }
+    let says =
+        |key: &str, text: &str| member(data, key).and_then(Node::text) == Some(&encode(text.as_bytes()));
+    let shown: Vec<_> = wanted
+        .iter()
+        .filter(|(key, value)| value.text().is_some_and(|text| says(key, text)))
+        .copied()
+        .collect();
+    let mut all = live.to_vec();
+    all.push((FIELD, Node::Map(arena.alloc_slice_copy(&shown))));
+    all.sort_by_key(|(key, _)| *key);
+    arena.alloc_slice_copy(&all)
 }
 
 fn encode(bytes: &[u8]) -> String {

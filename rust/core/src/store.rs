@@ -1,23 +1,17 @@
 //! The store: a slab of entries, found by namespace and name through a table that keeps nothing but their ids.
 
+mod upkeep;
+
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
 
-use crate::dictionary::{Samples, unpacked_len};
-use crate::digest;
+use crate::dictionary::unpacked_len;
+use crate::digest::{self, ABSENT};
 use crate::entry::{self, Body, Entry, Flag, Form, Parts};
 use crate::heap::{Block, Heap};
 use crate::names::Names;
-use crate::packer::Packer;
 use crate::version::{Uid, Version};
-
-/// How many objects a dictionary is trained from, and how many bytes at most of one and of all.
-const SAMPLES: usize = 128;
-const SAMPLE: usize = 16 << 10;
-const ALL_SAMPLES: usize = 384 << 10;
-/// A block in the making may keep this much memory.
-const IDLE_BLOB: usize = 1 << 20;
 
 /// Sums over all entries.
 #[derive(Debug, Default)]
@@ -73,6 +67,8 @@ pub(crate) struct Store {
     moved: usize,
     /// A block in the making.
     blob: Vec<u8>,
+    /// By id, the digest of what an entry was last found to be as it should be by; none since it changed. Empty until asked for.
+    settled: Vec<u64>,
 }
 
 fn hash(namespace: &str, name: &str) -> u64 {
@@ -97,6 +93,7 @@ impl Store {
         self.heap.bytes()
             + self.blob.capacity()
             + self.entries.capacity() * size_of::<Option<Entry>>()
+            + self.settled.capacity() * size_of::<u64>()
             + (self.free.capacity() + self.queue.capacity()) * size_of::<u32>()
             + self.table.allocation_size()
             + self.namespaces.bytes()
@@ -192,6 +189,7 @@ impl Store {
         entry.namespace = self.namespaces.acquire(namespace)?;
         entry.set(Flag::QUEUED, false);
         self.free.pop();
+        self.unsettle(id);
         let probes = self.probes;
         self.tally.count(&entry, entry.payload(blob, probes), true);
         match self.entries.get_mut(id as usize) {
@@ -223,6 +221,7 @@ impl Store {
             entry.set(Flag::TOUCHED, true);
             entry.write(parts, body, blob).is_some()
         });
+        self.unsettle(id);
         self.enqueue(id);
     }
 
@@ -234,6 +233,7 @@ impl Store {
             blob.extend_from_slice(new);
             true
         });
+        self.unsettle(id);
         self.enqueue(id);
     }
 
@@ -275,19 +275,24 @@ impl Store {
         self.tally.count(entry, entry.payload(new, self.probes), true);
     }
 
-    /// Moves blocks together where too much of the heap is dead, a few at a time.
-    pub(crate) fn compact(&mut self) {
-        self.blob.shrink_to(IDLE_BLOB);
-        if self.heap.is_wasteful() {
-            let entries = &mut self.entries;
-            self.heap
-                .compact(|id, old, new| match entries.get_mut(id as usize) {
-                    Some(Some(entry)) if entry.block == old => {
-                        entry.block = new;
-                        true
-                    }
-                    _ => false,
-                });
+    /// Whether the entry was found to be as it should be by what has this digest, and did not change since.
+    pub(crate) fn is_settled(&self, id: u32, digest: u64) -> bool {
+        self.settled.get(id as usize) == Some(&digest)
+    }
+
+    /// The entry is as it should be by what has this digest.
+    pub(crate) fn settle(&mut self, id: u32, digest: u64) {
+        if self.settled.len() <= id as usize {
+            self.settled.resize(self.entries.len(), ABSENT);
+        }
+        if let Some(place) = self.settled.get_mut(id as usize) {
+            *place = digest;
+        }
+    }
+
+    fn unsettle(&mut self, id: u32) {
+        if let Some(place) = self.settled.get_mut(id as usize) {
+            *place = ABSENT;
         }
     }
 
@@ -303,88 +308,5 @@ impl Store {
             });
             self.queue.push_back(id);
         }
-    }
-
-    /// Looks at the entries that wait longest, at most so many, and packs those that did not change since the last look.
-    pub(crate) fn tidy(&mut self, packer: &mut Packer, looks: usize) {
-        if !packer.is_ready() {
-            return;
-        }
-        // None is looked at twice in one go.
-        for _ in 0..looks.min(self.queue.len()) {
-            let Some(id) = self.queue.pop_front() else {
-                break;
-            };
-            let probes = self.probes;
-            let mut again = false;
-            self.change(id, |entry, blob, new| {
-                // An entry that is gone, or another one of the same id by now, may be in the queue still.
-                if !entry.has(Flag::QUEUED) || entry.form() != Form::Raw {
-                    entry.set(Flag::QUEUED, false);
-                    return false;
-                }
-                again = entry.unset(Flag::TOUCHED);
-                if again {
-                    return false;
-                }
-                entry.set(Flag::QUEUED, false);
-                let Some((form, payload)) = packer.pack(entry.payload(blob, probes)) else {
-                    return false;
-                };
-                entry.repack(probes, blob, form, payload, new);
-                true
-            });
-            if again {
-                self.queue.push_back(id);
-            }
-        }
-        if self.queue.capacity() > 64 && self.queue.len() * 4 < self.queue.capacity() {
-            self.queue.shrink_to(self.queue.len() * 2);
-        }
-    }
-
-    /// Packs entries of an outdated dictionary with the present one, at most so many.
-    pub(crate) fn move_on(&mut self, outdated: usize, packer: &mut Packer, most: usize) {
-        for _ in 0..most {
-            if self.packed(outdated) == 0 {
-                return;
-            }
-            let at = self.moved % self.entries.len().max(1);
-            self.moved = at + 1;
-            let Ok(id) = u32::try_from(at) else { return };
-            if self
-                .get(id)
-                .is_some_and(|entry| entry.form() == Form::Packed(outdated))
-            {
-                let probes = self.probes;
-                self.change(id, |entry, blob, new| {
-                    let (form, payload) = packer.repack(entry.form(), entry.payload(blob, probes));
-                    entry.repack(probes, blob, form, payload, new);
-                    true
-                });
-            }
-        }
-    }
-
-    /// Stored forms from all over the store to train a dictionary from.
-    pub(crate) fn samples(&self, packer: &mut Packer) -> Samples {
-        let mut samples = Samples {
-            objects: self.len(),
-            ..Samples::default()
-        };
-        let mut text = Vec::new();
-        let step = (self.entries.len() / SAMPLES).max(1);
-        for entry in self.entries.iter().step_by(step).flatten() {
-            packer.unpack(entry.form(), self.payload(entry), &mut text);
-            text.truncate(SAMPLE);
-            if samples.bytes.len() + text.len() > ALL_SAMPLES {
-                break;
-            }
-            if !text.is_empty() {
-                samples.bytes.extend_from_slice(&text);
-                samples.lengths.push(text.len());
-            }
-        }
-        samples
     }
 }

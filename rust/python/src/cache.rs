@@ -91,6 +91,17 @@ impl Cache {
         stored.map(|bytes| PyBytes::new(py, &bytes))
     }
 
+    fn diff(
+        &self,
+        py: Python<'_>,
+        namespace: &str,
+        name: &str,
+        intent: &[u8],
+    ) -> PyResult<Option<Vec<String>>> {
+        self.work(py, |cache| cache.diff(namespace, name, intent))
+            .map_err(py_error)
+    }
+
     fn resource_version(&self, py: Python<'_>, namespace: &str, name: &str) -> Option<String> {
         self.glance(py, |cache| cache.resource_version(namespace, name))
     }

@@ -138,6 +138,30 @@ fn quantities_are_compared_by_amount_where_they_are_quantities() {
 }
 
 #[test]
+fn a_limit_range_has_quantities_a_level_deeper() {
+    let item = |cpu: Value, ratio: Value| json!([{"type": "Container", "default": {"cpu": cpu}, "max": {"cpu": "2"}, "maxLimitRequestRatio": {"cpu": ratio}}]);
+    let fields = json!({"f:limits": {}});
+    let live = json!({"limits": item(json!("500m"), json!("4"))});
+    assert_eq!(
+        spec(&json!({"limits": item(json!(0.5), json!(4))}), &live, &fields),
+        [""; 0]
+    );
+    assert_eq!(
+        spec(&json!({"limits": item(json!("5"), json!(4))}), &live, &fields),
+        ["~ limits"]
+    );
+    // Not so where there is no `limits` around it.
+    let (wanted, live) = (
+        json!({"default": {"cpu": "0.5"}}),
+        json!({"default": {"cpu": "500m"}}),
+    );
+    assert_eq!(
+        spec(&wanted, &live, &json!({"f:default": {"f:cpu": {}}})),
+        ["~ default.cpu"]
+    );
+}
+
+#[test]
 fn sets_have_no_order() {
     let fields = json!({"f:s": {"v:\"a\"": {}, "v:\"b\"": {}, "v:3": {}}});
     let live = json!({"s": ["x", 3, "b", "a"]});
