@@ -6,13 +6,13 @@ from typing import Any
 
 Object = dict[str, Any]
 
-WIDGETS = """
+SPROCKETS = """
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: widgets.testing.openclaw.dev}
+metadata: {name: sprockets.testing.openclaw.dev}
 spec:
   group: testing.openclaw.dev
-  names: {kind: Widget, plural: widgets}
+  names: {kind: Sprocket, plural: sprockets}
   scope: Namespaced
   versions:
   - name: v1

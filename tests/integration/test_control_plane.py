@@ -20,7 +20,7 @@ from openclaw.testing import (
     find_binary,
 )
 from tests.integration.plane_objects import (
-    WIDGETS,
+    SPROCKETS,
     Object,
     config_map,
     is_ready,
@@ -79,15 +79,15 @@ async def test_waiting_in_vain_shows_what_was_seen_last(
 async def test_a_custom_resource_is_found_by_name_once_it_is_installed(
     api_server: ControlPlane, kube_client: Client, namespace: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ControlPlaneError, match="Widget"):
-        await kube_client.list("Widget")
-    file = tmp_path / "widgets.yaml"
-    file.write_text(WIDGETS)
+    with pytest.raises(ControlPlaneError, match="Sprocket"):
+        await kube_client.list("Sprocket")
+    file = tmp_path / "sprockets.yaml"
+    file.write_text(SPROCKETS)
     await kube_client.install_crds(file)
-    body = {"apiVersion": "testing.openclaw.dev/v1", "kind": "Widget", "metadata": {"name": "one"}}
+    body = {"apiVersion": "testing.openclaw.dev/v1", "kind": "Sprocket", "metadata": {"name": "one"}}
     await kube_client.apply({**body, "spec": {"size": 1}}, namespace=namespace)
-    assert (await kube_client.get("Widget", namespace, "one"))["spec"] == {"size": 1}
-    assert len(await kube_client.list("widgets.testing.openclaw.dev", namespace)) == 1
+    assert (await kube_client.get("Sprocket", namespace, "one"))["spec"] == {"size": 1}
+    assert len(await kube_client.list("sprockets.testing.openclaw.dev", namespace)) == 1
     with pytest.raises(Invalid, match=r"spec\.size"):
         await kube_client.create(
             {**body, "metadata": {"name": "two"}, "spec": {"size": "large"}}, namespace=namespace

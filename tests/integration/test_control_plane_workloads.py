@@ -14,7 +14,7 @@ from openclaw.testing import (
     ControlPlane,
 )
 from tests.integration.plane_objects import (
-    WIDGETS,
+    SPROCKETS,
     Object,
     condition,
     config_map,
@@ -156,16 +156,16 @@ async def test_controllers_and_nodes_go_on_after_the_api_server_was_away() -> No
 async def test_children_of_a_custom_resource_known_from_the_start_are_collected_at_once(
     tmp_path: Path,
 ) -> None:
-    file = tmp_path / "widgets.yaml"
-    file.write_text(WIDGETS)
+    file = tmp_path / "sprockets.yaml"
+    file.write_text(SPROCKETS)
     async with ControlPlane(controller_manager=True, crds=[file]) as it, Client(it.kubeconfig) as client:
-        body = {"apiVersion": "testing.openclaw.dev/v1", "kind": "Widget", "metadata": {"name": "one"}}
+        body = {"apiVersion": "testing.openclaw.dev/v1", "kind": "Sprocket", "metadata": {"name": "one"}}
         owner = await client.create(body, namespace="default")
         child = config_map("child")
         reference = {**body, "name": "one", "uid": owner["metadata"]["uid"]}
         reference.pop("metadata")
         child["metadata"]["ownerReferences"] = [reference]
         await client.create(child, namespace="default")
-        await client.delete("Widget", "default", "one")
+        await client.delete("Sprocket", "default", "one")
         # Within less than the 30 seconds after which the collector looks for new kinds.
         await client.wait_gone("ConfigMap", "default", "child", timeout=20)
