@@ -120,7 +120,7 @@ class Cache:
 
     Once there are a few hundred objects, stored forms are compressed against a dictionary of what the objects
     of this cache have in common; it is trained in a thread of its own, and another takes its place, bit by
-    bit, when it saves clearly less than it did. What changed lately is kept uncompressed, up to 4 MiB.
+    bit, when it saves clearly less than it did. What changed lately is kept uncompressed, up to 8 MiB.
 
     The stream's *position* is the largest resourceVersion seen in events, bookmarks and lists.
     """

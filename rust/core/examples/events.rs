@@ -146,23 +146,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             feed(&mut cache, &bytes);
         }
         report("echoes", objects * rounds, start, 0);
-        let batches: Vec<Vec<u8>> = (0..rounds.min(8))
+        let batches: Vec<Vec<u8>> = (0..rounds.min(16))
             .map(|round| chunk(0, objects, 1_000_000 * (round + 2), 1, "MODIFIED"))
             .collect();
         let start = Clock::now();
         let deltas = batches.iter().map(|bytes| feed(&mut cache, bytes)).sum();
         report(
             "irrelevant (status changed)",
-            objects * rounds.min(8),
+            objects * rounds.min(16),
             start,
             deltas,
         );
-        let batches: Vec<Vec<u8>> = (0..rounds.min(8))
+        let batches: Vec<Vec<u8>> = (0..rounds.min(16))
             .map(|round| chunk(0, objects, 1_000_000 * (round + 20), round + 2, "MODIFIED"))
             .collect();
         let start = Clock::now();
         let deltas = batches.iter().map(|bytes| feed(&mut cache, bytes)).sum();
-        report("relevant (spec changed)", objects * rounds.min(8), start, deltas);
+        report("relevant (spec changed)", objects * rounds.min(16), start, deltas);
         let stats = cache.stats();
         let bytes = stats
             .iter()

@@ -133,8 +133,8 @@ fn bare(name: &str) -> Option<Probe> {
         "annotations" => Probe::Annotations,
         "finalizers" => Probe::Finalizers,
         "owners" => Probe::Owners,
-        "status" => Probe::Section("status"),
-        "spec" => Probe::Section("spec"),
+        "status" => Probe::Section("status".into()),
+        "spec" => Probe::Section("spec".into()),
         _ => return None,
     })
 }

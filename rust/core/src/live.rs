@@ -56,7 +56,7 @@ impl Live {
     pub(crate) fn upsert(&mut self, view: View<'_>, deltas: &mut Deltas) -> Outcome {
         let version = Version::parse(&view.resource_version());
         let Some(id) = self.store.find(&view.namespace(), &view.name()) else {
-            self.rules.probes.take(view, &mut self.new);
+            self.rules.probes.take(view, &[], &mut self.new);
             self.insert(view, &version);
             return self.changed(Change { probes: None }, Reason::Added, view, &[], deltas);
         };
@@ -74,10 +74,11 @@ impl Live {
             Ordering::Less => Outcome::Stale,
             Ordering::Greater => {
                 let known = self.store.uid(entry);
-                self.rules.probes.take(view, &mut self.new);
+                self.store.digests(entry, &mut self.old);
+                self.rules.probes.take(view, &self.old, &mut self.new);
                 let old_keys = self.replace(id, view, &version);
                 let base = self.confirm(id);
-                self.compare(unconfirmed, base, known, view, &old_keys, deltas)
+                self.compare(unconfirmed, base.as_ref(), &known, view, &old_keys, deltas)
             }
         }
     }
@@ -99,7 +100,7 @@ impl Live {
                 return Outcome::Stale;
             }
         }
-        self.rules.probes.take(view, &mut self.new);
+        self.rules.probes.take(view, &[], &mut self.new);
         let old_keys = self.forget(id);
         self.changed(Change { probes: None }, Reason::Deleted, view, &old_keys, deltas)
     }
@@ -127,11 +128,11 @@ impl Live {
                     digests: self.old.as_slice().into(),
                 });
             }
-            self.rules.probes.take(view, &mut self.new);
+            self.rules.probes.take(view, &[], &mut self.new);
             self.replace(id, view, &version);
             id
         } else {
-            self.rules.probes.take(view, &mut self.new);
+            self.rules.probes.take(view, &[], &mut self.new);
             let Some(id) = self.insert(view, &version) else {
                 return false;
             };
@@ -146,7 +147,7 @@ impl Live {
 
     /// An event older than a write of our own that the stream has not come to yet.
     fn behind(&mut self, id: u32, version: Version, view: View<'_>, deltas: &mut Deltas) -> Outcome {
-        self.rules.probes.take(view, &mut self.new);
+        self.rules.probes.take(view, &[], &mut self.new);
         let told = Told {
             uid: Uid::parse(&view.uid()),
             digests: self.new.as_slice().into(),
@@ -162,7 +163,7 @@ impl Live {
         if ours {
             return Outcome::Echo;
         }
-        self.compare(true, base, uid, view, &[], deltas)
+        self.compare(true, base.as_ref(), &uid, view, &[], deltas)
     }
 
     /// A deletion older than a write of our own: what was deleted is there again, by us.
@@ -183,19 +184,17 @@ impl Live {
     pub(crate) fn compare(
         &mut self,
         ahead: bool,
-        base: Option<Told>,
-        known: Uid,
+        base: Option<&Told>,
+        known: &Uid,
         view: View<'_>,
         old_keys: &[OldKey],
         deltas: &mut Deltas,
     ) -> Outcome {
+        let (new, old) = (std::mem::take(&mut self.new), std::mem::take(&mut self.old));
         let told = if ahead {
-            base
+            base.map(|told| (&told.uid, &*told.digests))
         } else {
-            Some(Told {
-                uid: known,
-                digests: self.old.as_slice().into(),
-            })
+            Some((known, old.as_slice()))
         };
         let reason = if told.is_some() {
             Reason::Updated
@@ -203,12 +202,12 @@ impl Live {
             Reason::Added
         };
         let uid = Uid::parse(&view.uid());
-        let same = told.filter(|told| told.uid == uid);
-        let new = std::mem::take(&mut self.new);
+        let same = told.filter(|(told, _)| **told == uid);
         let change = Change {
-            probes: same.as_ref().map(|told| (&*told.digests, new.as_slice())),
+            probes: same.map(|(_, digests)| (digests, new.as_slice())),
         };
         let outcome = self.changed(change, reason, view, old_keys, deltas);
+        self.old = old;
         self.new = new;
         outcome
     }

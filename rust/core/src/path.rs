@@ -43,6 +43,14 @@ impl Path {
         Ok(path)
     }
 
+    /// The top-level member that the path leads into; none where there is nothing deeper, or many small parts, as in metadata.
+    pub(crate) fn section(&self) -> Option<&str> {
+        match self.steps.as_slice() {
+            [Step::Key(section), _, ..] if &**section != "metadata" => Some(section),
+            _ => None,
+        }
+    }
+
     /// Refuses what pruning leaves out: it would never be found.
     fn check_stored(&self) -> Result<(), SpecError> {
         let keys: Vec<&str> = self

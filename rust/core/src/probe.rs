@@ -20,7 +20,8 @@ pub(crate) enum Probe {
     Finalizers,
     Deletion,
     Owners,
-    Section(&'static str),
+    /// A top-level member.
+    Section(Box<str>),
     Field(Path),
     /// The scalars at a path: what an index holds of the object.
     Scalars(Path),
@@ -28,26 +29,44 @@ pub(crate) enum Probe {
 
 /// The probes of a cache, each once however many predicates ask for it.
 #[derive(Debug, Default)]
-pub(crate) struct Probes(Vec<Probe>);
+pub(crate) struct Probes {
+    probes: Vec<Probe>,
+    /// Of each probe, that of the section it looks into: where that did not change, the probe did not.
+    guards: Vec<Option<usize>>,
+}
 
 impl Probes {
     /// The number of this probe, which is new or known.
     pub(crate) fn intern(&mut self, probe: Probe) -> usize {
-        if let Some(at) = self.0.iter().position(|known| *known == probe) {
+        if let Some(at) = self.probes.iter().position(|known| *known == probe) {
             return at;
         }
-        self.0.push(probe);
-        self.0.len() - 1
+        let guard = match &probe {
+            Probe::Field(path) | Probe::Scalars(path) => path.section().map(Into::into),
+            _ => None,
+        };
+        let guard = guard.map(|section| self.intern(Probe::Section(section)));
+        self.probes.push(probe);
+        self.guards.push(guard);
+        self.probes.len() - 1
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.probes.len()
     }
 
-    /// Writes the digest of each probe of the object.
-    pub(crate) fn take(&self, view: View<'_>, digests: &mut Vec<u64>) {
+    /// Writes the digest of each probe of the object; `old` are those of an earlier state of it, or nothing.
+    pub(crate) fn take(&self, view: View<'_>, old: &[u64], digests: &mut Vec<u64>) {
         digests.clear();
-        digests.extend(self.0.iter().map(|probe| probe.digest(view)));
+        for (at, (probe, guard)) in self.probes.iter().zip(&self.guards).enumerate() {
+            // A guard comes before what it guards.
+            let unchanged = guard.is_some_and(|guard| {
+                let known = old.get(guard);
+                known.is_some() && known == digests.get(guard)
+            });
+            let known = old.get(at).filter(|_| unchanged);
+            digests.push(known.copied().unwrap_or_else(|| probe.digest(view)));
+        }
     }
 }
 

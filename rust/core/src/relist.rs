@@ -74,7 +74,7 @@ impl Relist {
             self.digests.clear();
             self.digests.resize(live.rules.probes.len(), 0);
         } else {
-            live.rules.probes.take(view, &mut self.digests);
+            live.rules.probes.take(view, &[], &mut self.digests);
         }
         let parts = Parts {
             name: &name,
@@ -207,7 +207,7 @@ impl Relist {
                     live.store.digests(entry, &mut live.new);
                 }
                 live.with_stored(id, |live, view| {
-                    live.compare(true, base, uid, view, &[], deltas);
+                    live.compare(true, base.as_ref(), &uid, view, &[], deltas);
                 });
             }
             return;
@@ -217,7 +217,7 @@ impl Relist {
         self.store.remove(staged);
         let base = live.confirm(id);
         live.with_stored(id, |live, view| {
-            live.compare(unconfirmed, base, uid, view, &old_keys, deltas);
+            live.compare(unconfirmed, base.as_ref(), &uid, view, &old_keys, deltas);
         });
     }
 }

@@ -133,26 +133,26 @@ impl Scan {
 
     fn field(&mut self, cursor: &mut Cursor<'_>, key: Text) -> Skim<Span> {
         let bytes = cursor.bytes();
-        let name = if key.escaped {
-            key.decode(bytes)
+        let decoded = if key.escaped {
+            Cow::Owned(key.decode(bytes).into_owned().into_bytes())
         } else {
-            Cow::Borrowed(std::str::from_utf8(key.span.of(bytes)).map_err(|_| Malformed)?)
+            Cow::Borrowed(key.span.of(bytes))
         };
-        let place = match &*name {
-            "name" => &mut self.name,
-            "namespace" => &mut self.namespace,
-            "uid" => &mut self.uid,
-            "resourceVersion" => &mut self.resource_version,
-            "annotations" => return self.annotations(cursor),
+        let place = match &*decoded {
+            b"name" => &mut self.name,
+            b"namespace" => &mut self.namespace,
+            b"uid" => &mut self.uid,
+            b"resourceVersion" => &mut self.resource_version,
+            b"annotations" => return self.annotations(cursor),
             other => {
                 let value = cursor.skip()?;
                 let present = Some(value).filter(|value| value.of(bytes) != b"null");
                 match other {
-                    "generation" => self.generation = present,
-                    "labels" => self.labels = present,
-                    "finalizers" => self.finalizers = present,
-                    "ownerReferences" => self.owners = present,
-                    "deletionTimestamp" => self.deleting = present.is_some(),
+                    b"generation" => self.generation = present,
+                    b"labels" => self.labels = present,
+                    b"finalizers" => self.finalizers = present,
+                    b"ownerReferences" => self.owners = present,
+                    b"deletionTimestamp" => self.deleting = present.is_some(),
                     _ => {}
                 }
                 return Ok(value);
@@ -280,9 +280,10 @@ impl<'a> View<'a> {
 
     /// Whether it has what makes an object known: a name and a resourceVersion, of lengths that a store can hold.
     pub(crate) fn is_storable(self) -> bool {
-        let fits = |text: Cow<'_, str>| text.len() <= LONGEST;
-        let (name, version) = (self.name(), self.resource_version());
-        !name.is_empty() && !version.is_empty() && fits(name) && fits(version) && fits(self.uid())
+        // A decoded text is never longer than it is written.
+        let length = |text: Option<Text>| text.map_or(0, |text| text.span.end - text.span.start);
+        let needed = |text| (1..=LONGEST).contains(&length(text));
+        needed(self.scan.name) && needed(self.scan.resource_version) && length(self.scan.uid) <= LONGEST
     }
 
     /// The value of a top-level member, unless it is null.

@@ -3,7 +3,7 @@
 use crate::live::Live;
 
 /// Stored forms that changed lately are kept unpacked, up to so many bytes.
-pub(crate) const WAITING: usize = 4 << 20;
+pub(crate) const WAITING: usize = 8 << 20;
 /// How many waiting entries to look at, at most, with each change while there are too many, and with each call otherwise.
 const LOOKS: usize = 2;
 /// How many entries to look at, at most, with each call while they go over to another dictionary.

@@ -68,8 +68,22 @@ pub(crate) enum Uid {
     Text(Box<str>),
 }
 
-/// Where the hyphens of a UUID are.
-const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+/// What is no digit.
+const BAD: u8 = 0x80;
+
+/// The lower-case hexadecimal digits by their bytes.
+const HEX: [u8; 256] = {
+    let mut table = [BAD; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        #[allow(clippy::indexing_slicing, reason = "checked when compiled")]
+        {
+            table[b"0123456789abcdef"[digit as usize] as usize] = digit;
+        }
+        digit += 1;
+    }
+    table
+};
 
 impl Uid {
     pub(crate) fn parse(text: &str) -> Self {
@@ -77,25 +91,19 @@ impl Uid {
     }
 
     fn uuid(text: &str) -> Option<[u8; 16]> {
-        if text.len() != 36 {
-            return None;
-        }
+        let text: &[u8; 36] = text.as_bytes().try_into().ok()?;
         let mut number: u128 = 0;
-        for (at, byte) in text.bytes().enumerate() {
-            if HYPHENS.contains(&at) {
-                if byte != b'-' {
-                    return None;
-                }
-                continue;
+        let mut bad = 0;
+        for (at, &byte) in text.iter().enumerate() {
+            let digit = HEX.get(usize::from(byte)).copied().unwrap_or(BAD);
+            if matches!(at, 8 | 13 | 18 | 23) {
+                bad |= u8::from(byte != b'-');
+            } else {
+                bad |= digit & !0x0F;
+                number = (number << 4) | u128::from(digit & 0x0F);
             }
-            let digit = match byte {
-                b'0'..=b'9' => byte - b'0',
-                b'a'..=b'f' => byte - b'a' + 10,
-                _ => return None,
-            };
-            number = (number << 4) | u128::from(digit);
         }
-        Some(number.to_be_bytes())
+        (bad == 0).then(|| number.to_be_bytes())
     }
 
     pub(crate) fn heap(&self) -> usize {

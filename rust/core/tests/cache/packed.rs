@@ -228,8 +228,8 @@ fn what_changes_all_the_time_is_kept_within_bounds() {
             &thing(&format!("o{version}"), 1000 + version, &long, version),
         );
     }
-    // 18 MB of changed objects, of which 4 MiB may wait.
-    assert!(stat(&cache, "bytes") < 6 << 20, "{:?}", cache.stats());
+    // 18 MB of changed objects, of which 8 MiB may wait.
+    assert!(stat(&cache, "bytes") < 11 << 20, "{:?}", cache.stats());
 }
 
 /// What happens to which of the objects: it gets a value, is written by us, or goes.
