@@ -101,12 +101,14 @@ class Applier:
         informer = self._informers[kind]
         stored = informer.cache.get(namespace, name)
         paths: tuple[str, ...] = ()
+        uid: str | None = None
         if stored is not None:
             with child_span("diff") as span:
                 live = _typed(kind, orjson.loads(stored))
+                uid = live["metadata"]["uid"]
                 compared = as_compared(intent, live)
                 compared_body = body if compared is intent else orjson.dumps(compared)
-                paths = tuple(diff(compared_body, stored, self._client.field_manager))
+                paths = tuple(informer.cache.diff(namespace, name, compared_body) or ())
                 foreign = _foreign_keys(live, intent, exact)
                 note_changes(span, kind, namespace, name, paths + _removed_paths(foreign))
             if not paths and not foreign:
@@ -125,8 +127,12 @@ class Applier:
                 return Applied(live, "unchanged", paths)
         # What the cache does not know yet may be anybody's: without force, others' fields are a conflict.
         to_send = stamped(intent)
+        if uid is not None:
+            # Where somebody has put another object under the name meanwhile, force must not take it over.
+            to_send = {**to_send, "metadata": {**to_send["metadata"], "uid": uid}}
         sent = body if to_send is intent else orjson.dumps(to_send)
-        with informer.writing(self._subscriptions.get(kind), _key_of(root)) as answered:
+        number = self._subscriptions.get(kind)
+        with informer.writing(number, _key_of(root), namespace, name) as answered:
             answer = await self._client.apply(kind, namespace or None, name, sent, force=stored is not None)
             live = orjson.loads(answer)
             answered(answer, live)
@@ -161,8 +167,10 @@ class Applier:
         after: dict[str, Any] = orjson.loads(answer)
         return after
 
-    async def delete(self, root: CustomResource, kind: ResourceKind, namespace: str, name: str) -> bool:
-        """Delete a child of `root`; False when there is none.
+    async def delete(
+        self, root: CustomResource, kind: ResourceKind, namespace: str, name: str
+    ) -> Literal["sent", "going", "none"]:
+        """Delete a child of `root`: `going` when it is being deleted already, `none` when there is none.
 
         An object of that name which is not ours is left alone.
 
@@ -173,20 +181,20 @@ class Applier:
         place = (kind, namespace, name)
         if stored is None:
             self._deleted.pop(place, None)
-            return False
+            return "none"
         live = orjson.loads(stored)
         if not is_ours(live, root, self._client.field_manager):
-            return False
+            return "none"
         uid = live["metadata"]["uid"]
         if live["metadata"].get("deletionTimestamp") or self._deleted.get(place) == uid:
-            return True
+            return "going"
         try:
             await self._client.delete(kind, namespace or None, name, uid=uid)
         except (NotFound, Conflict):
             # Gone, or another object has the name by now: the watch is about to tell.
-            return False
+            return "none"
         self._deleted[place] = uid
-        return True
+        return "sent"
 
     def forget(self, root: Key) -> None:
         """A root is gone: drop what is remembered of its children."""

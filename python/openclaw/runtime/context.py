@@ -70,6 +70,8 @@ class Context:
         that `desired` does not state are left to whoever sets them; fields that an earlier intent stated
         and this one does not are removed. Nothing is sent when there is nothing to change.
 
+        Decide on what it returns: it may be newer than what `get` gave before.
+
         Args:
             desired: the intent.
             exact: top-level maps, such as `data` of a ConfigMap, that are wholly ours: what others put into
@@ -114,11 +116,11 @@ class Context:
         """
         self._informer(kind.resource)
         namespace = self._place(kind.resource, namespace)
-        deleted = await self._applier.delete(self._root, kind.resource, namespace, name)
-        if deleted:
+        outcome = await self._applier.delete(self._root, kind.resource, namespace, name)
+        if outcome == "sent":
             self.changes.append(f"deleted {kind.resource.kind} {namespace}/{name}")
             self.log.info("deleted child", child=f"{kind.resource.kind} {namespace}/{name}")
-        return deleted
+        return outcome != "none"
 
     def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> K | None:
         """An object of the root kind or an owned or watched one, from the cache; None when there is none."""
@@ -137,7 +139,7 @@ class Context:
         """The objects of a cached kind whose declared field index `index` holds `value`.
 
         Raises:
-            KeyError: no such index is declared for the kind.
+            ValueError: no such index is declared for the kind.
         """
         informer = self._informer(kind.resource)
         found = (informer.cache.get(*key) for key in informer.cache.lookup(index, value))

@@ -2,7 +2,7 @@
 
 The event of a write often overtakes its answer. It would run the root once more, to find nothing to do:
 the run that made the write gets the same state in the answer. So deltas for that root are held until the
-answer is there; what the answer covers is dropped, the rest is handed on.
+answer is there; the event of the write itself is dropped then, the rest is handed on.
 """
 
 from __future__ import annotations
@@ -18,56 +18,71 @@ K = TypeVar("K")
 D = TypeVar("D")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Write:
     """A write under way.
 
     Attributes:
-        settled: uids of the objects whose state the writer has seen as it is in the cache.
+        version: the resourceVersion at which the object is known now, or None.
+        answer: uid and resourceVersion of the answer, once it is there.
     """
 
-    settled: set[str] = field(default_factory=set)
+    version: Callable[[], str | None]
+    answer: tuple[str, str] | None = None
 
 
 @dataclass(slots=True)
 class _Held(Generic[D]):
-    writers: int = 0
-    deltas: list[tuple[str, D]] = field(default_factory=list)
-    settled: set[str] = field(default_factory=set)
+    """A delta, the object that caused it, and at which version each written object was known by then."""
+
+    uid: str
+    delta: D
+    versions: dict[Write, str | None]
+
+
+@dataclass(slots=True)
+class _Root(Generic[D]):
+    writes: list[Write] = field(default_factory=list)
+    held: list[_Held[D]] = field(default_factory=list)
 
 
 class InFlight(Generic[K, D]):
     """Holds deltas by key.
 
     Args:
-        hand_on: called with each delta that was held and not covered by an answer.
+        hand_on: called with each delta that was held and is not the event of the write itself.
     """
 
     def __init__(self, hand_on: Callable[[K, D], None]) -> None:
         self._hand_on = hand_on
-        self._held: dict[K, _Held[D]] = {}
+        self._roots: dict[K, _Root[D]] = {}
 
     @contextmanager
-    def writing(self, key: K) -> Iterator[Write]:
-        """Hold the deltas of `key` within the block; several writes for one key may overlap."""
-        held = self._held.setdefault(key, _Held())
-        held.writers += 1
-        write = Write()
+    def writing(self, key: K, version: Callable[[], str | None]) -> Iterator[Write]:
+        """Hold the deltas of `key` within the block; several writes for one key may overlap.
+
+        Args:
+            key: the root.
+            version: see `Write`.
+        """
+        root = self._roots.setdefault(key, _Root())
+        write = Write(version)
+        root.writes.append(write)
         try:
             yield write
         finally:
-            held.settled |= write.settled
-            held.writers -= 1
-            if held.writers == 0:
-                del self._held[key]
-                for uid, delta in held.deltas:
-                    if uid not in held.settled:
-                        self._hand_on(key, delta)
+            root.writes.remove(write)
+            if write.answer is not None:
+                root.held = [it for it in root.held if (it.uid, it.versions.get(write)) != write.answer]
+            if not root.writes:
+                del self._roots[key]
+                for item in root.held:
+                    self._hand_on(key, item.delta)
 
     def hold(self, key: K, uid: str, delta: D) -> bool:
         """Keep the delta, caused by the object `uid`, for the end of the write; False when there is none."""
-        held = self._held.get(key)
-        if held is None:
+        root = self._roots.get(key)
+        if root is None:
             return False
-        held.deltas.append((uid, delta))
+        root.held.append(_Held(uid, delta, {write: write.version() for write in root.writes}))
         return True

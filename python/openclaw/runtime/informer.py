@@ -123,23 +123,27 @@ class Informer:
         self._handlers[place[0]][0](delta)
 
     @contextmanager
-    def writing(self, number: int | None, root: Key) -> Iterator[Callable[[bytes, dict[str, Any]], None]]:
-        """Hold the deltas of a subscription for `root` while a child of it is being written.
+    def writing(
+        self, number: int | None, root: Key, namespace: str, name: str
+    ) -> Iterator[Callable[[bytes, dict[str, Any]], None]]:
+        """Hold the deltas of a subscription for `root` while its child `name` is being written.
 
         Yields what is to be called with the answer, as bytes and parsed: it takes the answer into the cache,
-        and the deltas of the child are dropped if the cache knows nothing newer.
+        and the delta of the event of this very write is dropped.
         """
         if number is None:
             yield lambda body, _: self.put(body)
             return
-        with self._in_flight.writing((number, root)) as write:
+
+        def version() -> str | None:
+            return self.cache.resource_version(namespace, name)
+
+        with self._in_flight.writing((number, root), version) as write:
 
             def answered(body: bytes, live: dict[str, Any]) -> None:
                 self.put(body)
                 metadata = live["metadata"]
-                known = self.cache.resource_version(metadata.get("namespace") or "", metadata["name"])
-                if known == metadata["resourceVersion"]:
-                    write.settled.add(metadata["uid"])
+                write.answer = metadata["uid"], metadata["resourceVersion"]
 
             yield answered
 

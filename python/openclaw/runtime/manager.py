@@ -289,6 +289,8 @@ class Manager:
                 log.warning("runs were cut off at the end of the grace", runs=running)
         finally:
             stopping.cancel()
+            for controller in self.controllers:
+                controller.close()  # a worker whose run swallows the cancellation ends here
             workers.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await workers

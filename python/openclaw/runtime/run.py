@@ -198,7 +198,7 @@ class Runner:
         try:
             result = await self._run("finalize", self.reconciler.finalize(context, obj))
             if result.requeue_after is None:
-                return await self._let_go(obj, finalizer)
+                return await self._let_go(context, obj, finalizer, before)
         except Exception as caught:  # noqa: BLE001 - raised again once the status is written
             error = caught
         if error is not None and classify(error) is ErrorClass.GONE:
@@ -209,10 +209,19 @@ class Runner:
             raise error
         return result
 
-    async def _let_go(self, obj: CustomResource, finalizer: str) -> Result:
+    async def _let_go(
+        self, context: Context, obj: CustomResource, finalizer: str, before: dict[str, Any]
+    ) -> Result:
         answer = await set_finalizer(self.client, obj, finalizer, present=False)
-        if answer is not None and orjson.loads(answer)["metadata"].get("finalizers"):
-            self._root_informer.put(answer)
+        if answer is None:
+            return Result.done()
+        # Also where the object goes with it: until the watch tells, nobody may finalize it again.
+        self._root_informer.put(answer)
+        metadata = orjson.loads(answer)["metadata"]
+        if metadata.get("finalizers"):
+            # Others still hold it: what an earlier try has said of us is no longer so.
+            obj.metadata.resource_version = metadata["resourceVersion"]
+            await self._end(context, obj, before, None, action="Finalize")
         return Result.done()
 
 

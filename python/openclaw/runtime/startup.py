@@ -58,7 +58,8 @@ async def _look_for(namespace: str, client: Client) -> None:
             watched=namespace,
             hint="is it spelt right? Once somebody creates it, what is in it is reconciled",
         )
-    except KubeError as error:
+    except (KubeError, ValueError, AttributeError) as error:
+        # A proxy may answer anything; this is a courtesy.
         log.debug("whether the namespace exists is not known", watched=namespace, error=str(error))
 
 
@@ -71,4 +72,4 @@ async def _may_look_for(namespace: str, client: Client) -> bool:
         "spec": {"resourceAttributes": asked},
     }
     answer = orjson.loads(await client.create(_REVIEW, None, orjson.dumps(review)))
-    return bool(answer["status"]["allowed"])
+    return bool((answer.get("status") or {}).get("allowed"))

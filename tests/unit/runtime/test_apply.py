@@ -148,6 +148,7 @@ async def test_a_changed_intent_is_applied_with_force_and_says_what_changed(benc
     applied = await bench.apply({"a": "2"})
     assert (applied.outcome, applied.paths) == ("updated", ("~ data.a",))
     assert bench.server.sent[1][1]["force"] == "true"
+    assert bench.server.sent[1][2]["metadata"]["uid"] == applied.live["metadata"]["uid"], "nobody else's"
 
 
 async def test_what_the_intent_no_longer_has_is_applied_away(bench: Bench) -> None:
@@ -213,10 +214,10 @@ async def test_a_name_that_is_taken_is_refused_and_remembered_until_it_is_free(b
 
 
 async def test_a_child_is_deleted_once_by_its_uid(bench: Bench) -> None:
-    assert not await bench.applier.delete(ROOT, KIND, "shop", "web-page")
+    assert await bench.applier.delete(ROOT, KIND, "shop", "web-page") == "none"
     await bench.apply({"a": "1"})
-    assert await bench.applier.delete(ROOT, KIND, "shop", "web-page")
-    assert await bench.applier.delete(ROOT, KIND, "shop", "web-page"), "the watch has not told yet"
+    assert await bench.applier.delete(ROOT, KIND, "shop", "web-page") == "sent"
+    assert await bench.applier.delete(ROOT, KIND, "shop", "web-page") == "going", "the watch has not told yet"
     assert bench.methods == ["PATCH", "DELETE"]
     assert bench.server.sent[1][2]["preconditions"] == {"uid": "99999999-2222-3333-4444-555555555555"}
 
@@ -224,7 +225,7 @@ async def test_a_child_is_deleted_once_by_its_uid(bench: Bench) -> None:
 async def test_a_child_that_went_by_itself_is_no_error(bench: Bench) -> None:
     await bench.apply({"a": "1"})
     bench.server.gone = True
-    assert not await bench.applier.delete(ROOT, KIND, "shop", "web-page")
+    assert await bench.applier.delete(ROOT, KIND, "shop", "web-page") == "none"
 
 
 async def test_what_others_control_is_not_deleted(bench: Bench) -> None:
@@ -236,7 +237,7 @@ async def test_what_others_control_is_not_deleted(bench: Bench) -> None:
         "ownerReferences": [other],
     }
     bench.event("ADDED", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
-    assert not await bench.applier.delete(ROOT, KIND, "shop", "web-page")
+    assert await bench.applier.delete(ROOT, KIND, "shop", "web-page") == "none"
     assert bench.server.sent == []
 
 
