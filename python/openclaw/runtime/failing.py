@@ -1,4 +1,4 @@
-"""What an object says of runs that fail: `Stalled` when we have given up, `Reconciling` while we try again.
+"""What an object says of runs that fail: `Stalled` when only a change helps, else `Reconciling`.
 
 Both are kstatus' words. `Stalled` comes with the first terminal error. An error of another class mostly
 passes by itself, so nothing is said of the first few; from the fifth failure in a row on `Reconciling` is

@@ -81,7 +81,7 @@ class Run:
 
         Args:
             outcome: how it ended.
-            terminal: with "error": an error that is not tried again before something changes.
+            terminal: with "error": an error that only a change can mend; it is tried again slowly.
             panic: with "error": not an error of the failure model but a defect, such as a KeyError.
             exemplar: trace and span id, shown beside the duration in the OpenMetrics format.
 
@@ -274,7 +274,7 @@ class _Families:
         )
         self.terminal_errors = counter(
             f"{runtime}terminal_reconcile_errors_total",
-            "Reconciles that failed and are not tried again before something changes",
+            "Reconciles that failed with an error that only a change can mend",
             by_controller,
         )
         self.panics = counter(
