@@ -95,6 +95,27 @@ test-integration: control-plane ## Run the tests against a real kube-apiserver
 	@$(say) "Running the tests against a real kube-apiserver"
 	$(BIN)/pytest tests/integration $(PYTEST_ARGS)
 
+.PHONY: fuzz
+MINUTES ?= 10
+FUZZ_TARGETS := scan feed diff
+fuzz: ## Fuzz the Rust core for MINUTES=10, each target its share (needs cargo-fuzz and the nightly toolchain)
+	@$(need_cargo)
+	case "$(MINUTES)" in "" | *[!0-9]* | 0) $(call fail,"MINUTES must be a whole number above 0 and is '$(MINUTES)'.") ;; esac
+	lack=
+	rustup run nightly cargo --version >/dev/null 2>&1 || lack="the nightly toolchain (rustup toolchain install nightly)"
+	cargo fuzz --version >/dev/null 2>&1 || lack="$${lack:+$$lack and }cargo-fuzz (cargo install cargo-fuzz)"
+	if [ -n "$$lack" ]; then
+		$(say) "Coverage-guided fuzzing needs $$lack, which is missing. The same checks run as property tests instead"
+		PROPTEST_CASES=$$(($(MINUTES) * 1000000)) cargo test $(LOCKED) --release -p openclaw-core --test fuzz
+		exit
+	fi
+	for target in $(FUZZ_TARGETS); do
+		$(say) "Fuzzing $$target for $$(($(MINUTES) * 60 / 3)) s"
+		mkdir -p rust/fuzz/corpus/$$target
+		rustup run nightly cargo fuzz run --fuzz-dir rust/fuzz --target-dir target/fuzz $$target rust/fuzz/corpus/$$target rust/fuzz/seeds/$$target -- \
+			-dict=rust/fuzz/words.dict -max_total_time=$$(($(MINUTES) * 60 / 3)) -max_len=16384 -print_final_stats=1
+	done
+
 .PHONY: bench
 bench: $(CORE) ## Measure the Rust core in process, beside its peers (some 5 minutes)
 	@$(say) "Measuring in process; the machine should do nothing else"
