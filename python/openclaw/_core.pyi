@@ -2,8 +2,8 @@
 
 Threads: every object here may be used from any thread. `Cache.feed`, `feed_list`, `commit_relist`,
 `abort_relist`, `begin_relist`, `put`, `diff`, `keys`, `lookup` and the function `diff` release the GIL while
-they work. The short reads (`get`, `resource_version`, `len`, `stats`, `reset_stream`, `subscribe`, `add_index`)
-keep it, unless another thread is in the same cache: then they release it while they wait. No lock is ever
+they work. The short reads (`get`, `resource_version`, `len`, `stats`, `reset_stream`, `subscribe`,
+`add_index`) keep it, unless another thread is in the same cache: then they release it while they wait. No lock is ever
 held while Python code runs.
 
 Bad input never raises anything but the documented errors, and never panics.
@@ -238,11 +238,12 @@ class Cache:
     def stats(self) -> dict[str, int]:
         """Gauges and counters.
 
-        Gauges: `objects`; `bytes`, memory of objects, indexes and dictionaries, as allocated; `staged_bytes`, of
-        a relist under way; `raw_bytes`, length of all stored forms before compression; `objects_compressed`;
-        `dictionary_bytes`, of dictionaries and what it takes to work with them; `unconfirmed`, own writes that the stream has not told of. Counters: `events_received`
-        (ADDED, MODIFIED, DELETED), of which `events_dropped` (no predicate held), `events_echo` (known
-        already, mostly own writes), `events_stale` (older than what is known, or a deletion of something
-        unknown); `events_bookmark`, `events_error`, `events_malformed`, `objects_listed`, `relists`,
-        `deltas`, `puts_accepted`, `puts_refused`, `dictionaries_trained`.
+        Gauges: `objects`; `bytes`, memory of objects, indexes and dictionaries, as allocated;
+        `staged_bytes`, of a relist under way; `raw_bytes`, length of all stored forms before compression;
+        `objects_compressed`; `dictionary_bytes`, of dictionaries and what it takes to work with them;
+        `unconfirmed`, own writes that the stream has not told of. Counters: `events_received` (ADDED,
+        MODIFIED, DELETED), of which `events_dropped` (no predicate held), `events_echo` (known already,
+        mostly own writes), `events_stale` (older than what is known, or a deletion of something unknown);
+        `events_bookmark`, `events_error`, `events_malformed`, `objects_listed`, `relists`, `deltas`,
+        `puts_accepted`, `puts_refused`, `dictionaries_trained`.
         """
