@@ -1,10 +1,10 @@
 """The hot path of openclaw, in Rust: bytes of a watch stream in, keys to enqueue out.
 
 Threads: every object here may be used from any thread. `Cache.feed`, `feed_list`, `commit_relist`,
-`abort_relist`, `begin_relist`, `put`, `diff`, `keys`, `lookup` and the function `diff` release the GIL while
-they work. The short reads (`get`, `resource_version`, `len`, `stats`, `reset_stream`, `subscribe`,
-`add_index`) keep it, unless another thread is in the same cache: then they release it while they wait. No lock is ever
-held while Python code runs.
+`abort_relist`, `begin_relist`, `put`, `diff`, `keys`, `lookup` and the function `diff` release the GIL
+while they work. The short reads (`get`, `resource_version`, `len`, `stats`, `reset_stream`, `subscribe`,
+`add_index`) keep it, unless another thread is in the same cache: then they release it while they wait. No
+lock is ever held while Python code runs.
 
 Bad input never raises anything but the documented errors, and never panics.
 """
