@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import html
 import ipaddress
-import os
-import socket
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 import orjson
 from aiohttp import web
 
+from openclaw.telemetry.listener import Address, Listener
 from openclaw.telemetry.redact import redact_value
-from openclaw.telemetry.server import Address, BindError
 
 __all__ = ["DebugServer"]
 
@@ -45,15 +43,12 @@ class DebugServer:
     def __init__(self, address: Address, snapshot: Callable[[], Mapping[str, Any]]) -> None:
         self._wanted = Address(address.host or _LOOPBACK, address.port)
         self._snapshot = snapshot
-        self._runner: web.AppRunner | None = None
+        self._listener = Listener(self._wanted, purpose="the debug page", flag="--debug-address")
 
     @property
     def address(self) -> Address:
         """Where it listens; with the true port once it is started."""
-        if self._runner is not None and self._runner.addresses:
-            host, port = self._runner.addresses[0][:2]
-            return Address(host, port)
-        return self._wanted
+        return self._listener.address
 
     async def __aenter__(self) -> Self:
         """Begin to listen.
@@ -64,25 +59,11 @@ class DebugServer:
         app = web.Application(middlewares=[self._only_our_host])
         app.router.add_get("/debug", self._page)
         app.router.add_get("/debug.json", self._json)
-        runner = web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=_STOP_SECONDS)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, self._wanted.host, self._wanted.port).start()
-        except OSError as error:
-            await runner.cleanup()
-            reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
-            msg = (
-                f"cannot listen on {self._wanted} for the debug page: {reason}; "
-                "choose another address with --debug-address"
-            )
-            raise BindError(msg) from error
-        self._runner = runner
+        await self._listener.start(app)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._runner is not None:
-            runner, self._runner = self._runner, None
-            await runner.cleanup()
+        await self._listener.stop()
 
     @web.middleware
     async def _only_our_host(self, request: web.Request, handler: Any) -> web.StreamResponse:
