@@ -137,3 +137,23 @@ def scalars(path: str, obj: Object) -> list[str]:
     """The values that an index holds of an object."""
     found = [value for value in walk(path, obj) if isinstance(value, str | int | float)]
     return [value if isinstance(value, str) else json.dumps(value) for value in found]
+
+
+def slot_of(scope: str, obj: Object) -> int | None:
+    """The slot of an object in a cache of this scope; None: it has none."""
+    metadata = obj["metadata"]
+    if scope == "roots":
+        return _slot(metadata["uid"])
+    controllers = [one for one in metadata.get("ownerReferences") or [] if one.get("controller") is True]
+    if controllers and "uid" in controllers[0]:
+        return _slot(controllers[0]["uid"])
+    label = (metadata.get("labels") or {}).get("openclaw.dev/slot", "")
+    return int(label) if label.isdecimal() and int(label) < 256 else None
+
+
+def _slot(uid: str) -> int:
+    """The top 8 bits of FNV-1a-64."""
+    hashed = 0xCBF29CE484222325
+    for byte in uid.encode():
+        hashed = (hashed ^ byte) * 0x100000001B3 % 2**64
+    return hashed >> 56

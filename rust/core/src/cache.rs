@@ -1,17 +1,20 @@
 //! The cache of one watched collection: bytes in, deltas out.
 
+mod lists;
+mod slots;
+
 use crate::delta::{Batch, Deltas};
 use crate::diff::diff;
 use crate::digest;
 use crate::error::{Error, SpecError, StateError};
 use crate::event::{self, Framer, Kind, Line, MAX_LINE};
 use crate::index::Index;
-use crate::list::{self, ListPage};
 use crate::live::{Live, Outcome};
 use crate::path::Path;
 use crate::probe::Probe;
 use crate::relist::Relist;
 use crate::scan::{Scan, View};
+use crate::share::{Scope, Share, Standing};
 use crate::skim::{Cursor, Malformed};
 use crate::stats::Stats;
 use crate::store::Store;
@@ -39,9 +42,14 @@ pub struct Cache {
 impl Cache {
     /// An empty cache. Of managedFields, the entry of `manager`'s server-side apply is kept.
     pub fn new(manager: Option<String>) -> Self {
+        Self::scoped(manager, Scope::Everything)
+    }
+
+    /// An empty cache that keeps no slot yet, unless its scope is everything.
+    pub fn scoped(manager: Option<String>, scope: Scope) -> Self {
         Self {
             manager,
-            live: Live::default(),
+            live: Live::new(Share::new(scope)),
             relist: None,
             position: None,
             framer: Framer::new(MAX_LINE),
@@ -99,7 +107,7 @@ impl Cache {
             Line::Whole(line) => self.event(line, &mut batch, &mut deltas, &mut newest),
         });
         self.framer = framer;
-        self.tend();
+        self.tend(batch.events == 0);
         batch.resource_version = newest.map(|version: Version| version.to_string());
         batch.deltas = deltas.into_list();
         self.stats.deltas += batch.deltas.len() as u64;
@@ -108,7 +116,12 @@ impl Cache {
 
     fn event(&mut self, line: &[u8], batch: &mut Batch, deltas: &mut Deltas, newest: &mut Option<Version>) {
         let mut scan = std::mem::take(&mut self.scan);
-        let read = event::read(line, self.manager.as_deref(), &mut scan);
+        // A streamed list may be of other slots than those that are kept.
+        let Live { share, store, .. } = &self.live;
+        let listing = self.relist.as_ref().is_some_and(|relist| !relist.is_gain());
+        let read = event::read(line, self.manager.as_deref(), &mut scan, |view| {
+            !listing && share.is_foreign(view) && store.find(&view.namespace(), &view.name()).is_none()
+        });
         let view = View {
             bytes: line,
             scan: &scan,
@@ -146,29 +159,45 @@ impl Cache {
             batch.initial_events_end |= end;
         } else {
             self.stats.events_received += 1;
-            self.object_event(kind, view, deltas);
+            self.object_event(kind, view, &version, deltas);
         }
         match &mut self.relist {
-            Some(relist) => relist.advance(version.clone(), end),
-            None => raise(&mut self.position, &version),
+            Some(relist) if !relist.is_gain() => relist.advance(version.clone(), end),
+            _ => {
+                raise(&mut self.position, &version);
+                self.live.share.passed(&version);
+            }
         }
         raise(newest, &version);
         Ok(())
     }
 
-    fn object_event(&mut self, kind: Kind, view: View<'_>, deltas: &mut Deltas) {
-        if let Some(relist) = &mut self.relist {
-            if kind == Kind::Deleted {
-                relist.unstage(view);
-            } else {
-                relist.stage(view, &mut self.live);
+    fn object_event(&mut self, kind: Kind, view: View<'_>, version: &Version, deltas: &mut Deltas) {
+        if let Some(relist) = self.relist.as_mut().filter(|relist| !relist.is_gain()) {
+            match relist.slot(view, &self.live) {
+                Some(slot) if kind != Kind::Deleted => relist.stage(view, slot, &mut self.live),
+                slot => {
+                    self.stats.events_foreign += u64::from(slot.is_none());
+                    relist.unstage(view);
+                }
             }
             return;
         }
+        let slot = match self.live.share.standing(view, version) {
+            Standing::Ours(slot) => slot,
+            Standing::Replayed(slot) => {
+                self.stats.events_replayed += 1;
+                return self.live.hear(view, Some(slot), version, deltas);
+            }
+            Standing::Foreign => {
+                self.stats.events_foreign += 1;
+                return self.live.hear(view, None, version, deltas);
+            }
+        };
         let outcome = if kind == Kind::Deleted {
-            self.live.delete(view, deltas)
+            self.live.delete(view, slot, deltas)
         } else {
-            self.live.upsert(view, deltas)
+            self.live.upsert(view, slot, deltas)
         };
         match outcome {
             Outcome::Changed { wanted: true } => {}
@@ -181,59 +210,6 @@ impl Cache {
     /// A watch ended: forgets a half line and returns its length in bytes.
     pub fn reset_stream(&mut self) -> usize {
         self.framer.reset()
-    }
-
-    /// Begins a relist; one under way is dropped.
-    pub fn begin_relist(&mut self) {
-        self.start();
-        self.relist = Some(Relist::new(self.live.rules.probes.len()));
-    }
-
-    /// Takes a page of the list. A page that is none ends the relist without effect.
-    pub fn feed_list(&mut self, page: &[u8]) -> Result<ListPage, Error> {
-        let mut relist = self.relist.take().ok_or(NO_RELIST)?;
-        let Self {
-            live, scan, manager, ..
-        } = self;
-        let info = list::read(page, manager.as_deref(), scan, |view| {
-            if !view.is_storable() {
-                return Err(SpecError::new(
-                    "list page: an item lacks metadata.name or metadata.resourceVersion",
-                ));
-            }
-            relist.stage(view, live);
-            Ok(())
-        })?;
-        relist.page(
-            Version::parse(&info.resource_version),
-            info.continue_token.is_empty(),
-        );
-        self.stats.objects_listed += info.items;
-        self.relist = Some(relist);
-        Ok(info)
-    }
-
-    /// Puts the list in the place of what the cache holds. On an error the relist is over, without effect.
-    pub fn commit_relist(&mut self) -> Result<Batch, Error> {
-        let relist = self.relist.take().ok_or(NO_RELIST)?;
-        let mut deltas = Deltas::default();
-        let position = relist.commit(&mut self.live, &mut deltas)?;
-        self.stats.relists += 1;
-        let deltas = deltas.into_list();
-        self.stats.deltas += deltas.len() as u64;
-        let batch = Batch {
-            deltas,
-            resource_version: Some(position.to_string()),
-            ..Batch::default()
-        };
-        self.position = Some(position);
-        self.tend();
-        Ok(batch)
-    }
-
-    /// Drops a relist under way, if any.
-    pub fn abort_relist(&mut self) {
-        self.relist = None;
     }
 
     /// Takes the response to a write of our own; returns whether it is stored.
@@ -253,7 +229,7 @@ impl Cache {
             self.live.put(view, self.position.as_ref())
         };
         self.scan = scan;
-        self.tend();
+        self.tend(false);
         if !sound {
             return Err(SpecError::new(
                 "put: the body is no object with metadata.name and metadata.resourceVersion",
@@ -269,8 +245,8 @@ impl Cache {
     }
 
     /// What is to be done besides, a little each time.
-    fn tend(&mut self) {
-        self.live.tend(self.relist.as_ref().map(Relist::packed));
+    fn tend(&mut self, calm: bool) {
+        self.live.tend(self.relist.as_ref().map(Relist::packed), calm);
     }
 
     /// The stored form of an object.
@@ -370,7 +346,6 @@ impl Cache {
 }
 
 const NO_MANAGER: StateError = StateError("the cache keeps no managedFields: make it with a manager");
-const NO_RELIST: StateError = StateError("no relist is under way: call begin_relist first");
 
 fn raise(position: &mut Option<Version>, version: &Version) {
     if position.as_ref().is_none_or(|known| known < version) {

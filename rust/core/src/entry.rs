@@ -16,7 +16,7 @@ pub(crate) const LONGEST: usize = u16::MAX as usize;
 
 /// What is true of an entry, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Flag(u16);
+pub(crate) struct Flag(u8);
 
 impl Flag {
     /// Put by ourselves, not yet told by the stream.
@@ -31,7 +31,7 @@ impl Flag {
     const TEXT_VERSION: Self = Self(32);
     const PACKED: Self = Self(64);
     const SECOND: Self = Self(128);
-    const FORM: u16 = Self::PACKED.0 | Self::SECOND.0;
+    const FORM: u8 = Self::PACKED.0 | Self::SECOND.0;
 }
 
 /// How the stored form is kept.
@@ -83,7 +83,9 @@ pub(crate) struct Entry {
     version: u64,
     pub(crate) namespace: u32,
     name_len: u16,
-    flags: u16,
+    flags: u8,
+    /// Of the object's root; 0 where slots do not matter.
+    pub(crate) slot: u8,
 }
 
 /// What an entry is made of, besides its stored form.
@@ -92,6 +94,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) name: &'a str,
     pub(crate) version: &'a Version,
     pub(crate) uid: &'a Uid,
+    pub(crate) slot: u8,
     pub(crate) digests: &'a [u64],
 }
 
@@ -104,6 +107,7 @@ impl Entry {
             namespace: 0,
             name_len: 0,
             flags: 0,
+            slot: 0,
         }
     }
 
@@ -137,6 +141,7 @@ impl Entry {
         blob.extend_from_slice(parts.name.as_bytes());
         body.write(blob);
         self.name_len = name_len;
+        self.slot = parts.slot;
         self.set_form(body.form());
         Some(())
     }
@@ -147,6 +152,7 @@ impl Entry {
         self.flags = (self.flags & own) | (other.flags & !own);
         self.version = other.version;
         self.name_len = other.name_len;
+        self.slot = other.slot;
     }
 
     /// Keeps the stored form in another way; `old` is the block, and `new` what it is to hold.
@@ -280,7 +286,7 @@ mod tests {
             repacked in prop::collection::vec(any::<u8>(), 0..40),
         ) {
             let (version, uid) = (Version::parse(&version), Uid::parse(&uid));
-            let parts = Parts { name: &name, version: &version, uid: &uid, digests: &digests };
+            let parts = Parts { name: &name, version: &version, uid: &uid, slot: 7, digests: &digests };
             let (mut entry, mut blob, mut new) = (Entry::blank(), Vec::new(), Vec::new());
             entry.write(parts, Body::Kept(Form::Raw, &payload), &mut blob).unwrap();
             entry.set(Flag::SEEN, true);
@@ -290,7 +296,7 @@ mod tests {
                     entry.repack(probes, &blob, form, payload, &mut new);
                     std::mem::swap(&mut blob, &mut new);
                 }
-                prop_assert_eq!(entry.form(), form);
+                prop_assert_eq!((entry.form(), entry.slot), (form, 7));
                 prop_assert_eq!(entry.name(&blob, probes), &name);
                 prop_assert_eq!(entry.version(&blob, probes), version.clone());
                 prop_assert_eq!(entry.uid(&blob, probes), uid.clone());
@@ -311,6 +317,7 @@ mod tests {
             name: &long,
             version: &version,
             uid: &uid,
+            slot: 0,
             digests: &[],
         };
         let body = Body::Kept(Form::Raw, b"");

@@ -1,6 +1,6 @@
 //! Watch events: lines out of chunks of bytes, and the envelope around each object.
 
-use crate::scan::Scan;
+use crate::scan::{Scan, View};
 use crate::skim::{Cursor, Malformed, Skim};
 
 /// The longest line that is accepted, in bytes. An object is at most some megabytes.
@@ -19,11 +19,17 @@ pub(crate) enum Kind {
     Error,
 }
 
-/// Reads one line into `scan` and returns what it says.
-pub(crate) fn read(line: &[u8], manager: Option<&str>, scan: &mut Scan) -> Skim<Kind> {
+/// Reads one line into `scan` and returns what it says. Of an object that is `foreign` only the metadata is read.
+pub(crate) fn read(
+    line: &[u8],
+    manager: Option<&str>,
+    scan: &mut Scan,
+    foreign: impl Fn(View<'_>) -> bool,
+) -> Skim<Kind> {
     let (mut kind, mut found) = (None, false);
     let mut cursor = Cursor::check(line)?;
-    cursor.object(|cursor, key| {
+    scan.abandoned = false;
+    let whole = cursor.object(|cursor, key| {
         if key.is(line, "type") {
             let text = cursor.text()?;
             kind = match &*text.decode(line) {
@@ -35,13 +41,18 @@ pub(crate) fn read(line: &[u8], manager: Option<&str>, scan: &mut Scan) -> Skim<
                 _ => return Err(Malformed),
             };
         } else if key.is(line, "object") {
-            scan.object(cursor, manager)?;
+            let whole = !matches!(kind, Some(Kind::Added | Kind::Modified | Kind::Deleted));
+            scan.object_unless(cursor, manager, |view| !whole && foreign(view))?;
             found = true;
         } else {
             cursor.skip()?;
         }
         Ok(())
-    })?;
+    });
+    if scan.abandoned {
+        return kind.ok_or(Malformed);
+    }
+    whole?;
     cursor.end()?;
     kind.filter(|_| found).ok_or(Malformed)
 }

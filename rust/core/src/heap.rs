@@ -169,6 +169,11 @@ impl Heap {
         self.dead > TOLERATED && self.dead * 4 > self.used
     }
 
+    /// Whether there is a segment that `compact` would look at.
+    pub(crate) fn has_sparse(&self) -> bool {
+        !self.sparse.is_empty()
+    }
+
     /// Moves the blocks of one sparse segment together. `moved` is told of each block, by its owner and both places, and says
     /// whether it was that owner's: if not, it was dead.
     pub(crate) fn compact(&mut self, mut moved: impl FnMut(u32, Block, Block) -> bool) {

@@ -9,6 +9,7 @@ use crate::index::Index;
 use crate::packer::Packer;
 use crate::rules::{OldKey, Rules};
 use crate::scan::{Scan, View};
+use crate::share::{Share, Standing};
 use crate::store::Store;
 use crate::version::{Uid, Version};
 use crate::writes::{Told, Writes};
@@ -30,6 +31,7 @@ pub(crate) enum Outcome {
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) rules: Rules,
+    pub(crate) share: Share,
     pub(crate) store: Store,
     pub(crate) packer: Packer,
     pub(crate) indexes: Vec<Index>,
@@ -44,6 +46,13 @@ pub(crate) struct Live {
 }
 
 impl Live {
+    pub(crate) fn new(share: Share) -> Self {
+        Self {
+            share,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.store.bytes()
             + self.packer.bytes()
@@ -52,12 +61,13 @@ impl Live {
             + self.indexes.iter().map(Index::bytes).sum::<usize>()
     }
 
-    /// The stream tells that an object is there, in this state.
-    pub(crate) fn upsert(&mut self, view: View<'_>, deltas: &mut Deltas) -> Outcome {
+    /// The stream tells that an object of this slot is there, in this state.
+    pub(crate) fn upsert(&mut self, view: View<'_>, slot: u8, deltas: &mut Deltas) -> Outcome {
         let version = Version::parse(&view.resource_version());
-        let Some(id) = self.store.find(&view.namespace(), &view.name()) else {
+        let found = self.store.find(&view.namespace(), &view.name());
+        let Some(id) = found.filter(|&id| !self.displace(id, Some(slot), &version, deltas)) else {
             self.rules.probes.take(view, &[], &mut self.new);
-            self.insert(view, &version);
+            self.insert(view, slot, &version);
             return self.changed(Change { probes: None }, Reason::Added, view, &[], deltas);
         };
         let Some(entry) = self.store.get(id) else {
@@ -76,22 +86,26 @@ impl Live {
                 let known = self.store.uid(entry);
                 self.store.digests(entry, &mut self.old);
                 self.rules.probes.take(view, &self.old, &mut self.new);
-                let old_keys = self.replace(id, view, &version);
+                let old_keys = self.replace(id, view, slot, &version);
                 let base = self.confirm(id);
                 self.compare(unconfirmed, base.as_ref(), &known, view, &old_keys, deltas)
             }
         }
     }
 
-    /// The stream tells that an object is gone.
-    pub(crate) fn delete(&mut self, view: View<'_>, deltas: &mut Deltas) -> Outcome {
-        let Some(id) = self.store.find(&view.namespace(), &view.name()) else {
+    /// The stream tells that an object of this slot is gone.
+    pub(crate) fn delete(&mut self, view: View<'_>, slot: u8, deltas: &mut Deltas) -> Outcome {
+        let version = Version::parse(&view.resource_version());
+        let found = self.store.find(&view.namespace(), &view.name());
+        let Some(id) = found.filter(|&id| !self.displace(id, Some(slot), &version, deltas)) else {
             return Outcome::Unknown;
         };
         let Some(entry) = self.store.get(id) else {
             return Outcome::Unknown;
         };
-        let version = Version::parse(&view.resource_version());
+        if entry.slot != slot && !entry.has(Flag::UNCONFIRMED) {
+            return Outcome::Stale;
+        }
         if version < self.store.version(entry) {
             if entry.has(Flag::UNCONFIRMED) {
                 return self.recreated(id, version, view, deltas);
@@ -105,9 +119,12 @@ impl Live {
         self.changed(Change { probes: None }, Reason::Deleted, view, &old_keys, deltas)
     }
 
-    /// Stores the response to a write of our own, unless the stream has been there already.
+    /// Stores the response to a write of our own, unless the stream has been there already, or the slot is not kept.
     pub(crate) fn put(&mut self, view: View<'_>, position: Option<&Version>) -> bool {
         let version = Version::parse(&view.resource_version());
+        let Standing::Ours(slot) = self.share.standing(view, &version) else {
+            return false;
+        };
         if position.is_some_and(|position| version <= *position) {
             return false;
         }
@@ -129,11 +146,11 @@ impl Live {
                 });
             }
             self.rules.probes.take(view, &[], &mut self.new);
-            self.replace(id, view, &version);
+            self.replace(id, view, slot, &version);
             id
         } else {
             self.rules.probes.take(view, &[], &mut self.new);
-            let Some(id) = self.insert(view, &version) else {
+            let Some(id) = self.insert(view, slot, &version) else {
                 return false;
             };
             id
@@ -221,8 +238,20 @@ impl Live {
         deltas: &mut Deltas,
     ) -> Outcome {
         Outcome::Changed {
-            wanted: self.rules.emit(change, reason, view, old_keys, deltas),
+            wanted: self.emit(change, reason, view, old_keys, deltas),
         }
+    }
+
+    /// Adds the deltas of a change, if its object's slot is active, and returns whether there is any.
+    pub(crate) fn emit(
+        &self,
+        change: Change<'_>,
+        reason: Reason,
+        view: View<'_>,
+        old_keys: &[OldKey],
+        deltas: &mut Deltas,
+    ) -> bool {
+        self.share.tells(view) && self.rules.emit(change, reason, view, old_keys, deltas)
     }
 
     /// Marks an entry as told by the stream; returns what the stream had told of before.
@@ -235,12 +264,13 @@ impl Live {
     }
 
     /// Adds an object whose digests are `self.new`.
-    fn insert(&mut self, view: View<'_>, version: &Version) -> Option<u32> {
+    fn insert(&mut self, view: View<'_>, slot: u8, version: &Version) -> Option<u32> {
         let (namespace, name) = (view.namespace(), view.name());
         let parts = Parts {
             name: &name,
             version,
             uid: &Uid::parse(&view.uid()),
+            slot,
             digests: &self.new,
         };
         // A new object is packed at once: it may never change again.
@@ -253,13 +283,14 @@ impl Live {
 
     /// Replaces an object by one whose digests are `self.new`; `self.old` are its digests before. Returns the keys that it
     /// led to before, when they may be others now.
-    fn replace(&mut self, id: u32, view: View<'_>, version: &Version) -> Vec<OldKey> {
+    fn replace(&mut self, id: u32, view: View<'_>, slot: u8, version: &Version) -> Vec<OldKey> {
         let old_keys = self.leave(id);
         let name = view.name();
         let parts = Parts {
             name: &name,
             version,
             uid: &Uid::parse(&view.uid()),
+            slot,
             digests: &self.new,
         };
         // What changed once may change again soon: it waits for its turn to be packed.

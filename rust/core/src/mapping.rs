@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::error::SpecError;
+use crate::owners::controllers;
 use crate::scan::View;
-use crate::skim::Cursor;
 
 /// A compiled mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,39 +77,16 @@ impl Mapping {
 /// The name of the controller ownerReference of this group and kind.
 fn controller(view: View<'_>, group: &str, kind: &str) -> Option<String> {
     let bytes = view.bytes;
-    let owners = view.scan.owners?;
-    if bytes.get(owners.start) != Some(&b'[') {
-        return None;
-    }
     let mut owner = None;
-    // The bytes were checked when they were scanned.
-    let _ = Cursor::at(bytes, owners.start).array(|cursor| {
-        if cursor.peek() != Some(b'{') {
-            return cursor.skip().map(|_| ());
+    controllers(view, |found| {
+        let right_kind = found.kind.is_some_and(|text| text.is(bytes, kind));
+        let right_group = found.api_version.is_some_and(|text| {
+            let version = text.decode(bytes);
+            version.split_once('/').map_or("", |(group, _)| group) == group
+        });
+        if right_kind && right_group {
+            owner = found.name;
         }
-        let (mut controls, mut right_kind, mut right_group, mut name) = (false, false, false, None);
-        cursor.object(|cursor, key| {
-            let value = cursor.clone();
-            let span = cursor.skip()?;
-            let Ok(text) = value.clone().text() else {
-                controls |= key.is(bytes, "controller") && span.of(bytes) == b"true";
-                return Ok(());
-            };
-            match &*key.decode(bytes) {
-                "kind" => right_kind = text.is(bytes, kind),
-                "apiVersion" => {
-                    let version = text.decode(bytes);
-                    right_group = version.split_once('/').map_or("", |(group, _)| group) == group;
-                }
-                "name" => name = Some(text),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        if controls && right_kind && right_group {
-            owner = name;
-        }
-        Ok(())
     });
     owner.map(|name| name.decode(bytes).into_owned())
 }

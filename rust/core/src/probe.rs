@@ -140,7 +140,7 @@ fn member(view: View<'_>, span: Option<Span>, wanted: &str) -> u64 {
     digest
 }
 
-fn each_member(view: View<'_>, span: Option<Span>, mut visit: impl FnMut(&str, &[u8])) {
+pub(crate) fn each_member(view: View<'_>, span: Option<Span>, mut visit: impl FnMut(&str, &[u8])) {
     let Some(span) = span else { return };
     if view.bytes.get(span.start) != Some(&b'{') {
         return;

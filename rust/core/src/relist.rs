@@ -7,6 +7,7 @@ use crate::filter::Change;
 use crate::live::Live;
 use crate::packer::Packer;
 use crate::scan::View;
+use crate::slotset::SlotSet;
 use crate::store::Store;
 use crate::version::{Uid, Version};
 
@@ -16,6 +17,10 @@ const LOOKS: usize = 4;
 /// What a relist has gathered.
 #[derive(Debug)]
 pub(crate) struct Relist {
+    /// The slots that are listed.
+    slots: SlotSet,
+    /// None of the slots was kept before, and the stream goes on for those that are.
+    gain: bool,
     /// An entry without a stored form is the same as the live one.
     store: Store,
     position: Option<Version>,
@@ -24,8 +29,10 @@ pub(crate) struct Relist {
 }
 
 impl Relist {
-    pub(crate) fn new(probes: usize) -> Self {
+    pub(crate) fn new(slots: SlotSet, gain: bool, probes: usize) -> Self {
         Self {
+            slots,
+            gain,
             store: Store::new(probes),
             position: None,
             complete: false,
@@ -55,8 +62,30 @@ impl Relist {
         self.complete |= end;
     }
 
-    /// The list has this object.
-    pub(crate) fn stage(&mut self, view: View<'_>, live: &mut Live) {
+    pub(crate) fn slots(&self) -> SlotSet {
+        self.slots
+    }
+
+    /// Whether slots are being gained.
+    pub(crate) fn is_gain(&self) -> bool {
+        self.gain
+    }
+
+    /// The slot of an object, when it is one of those that are listed.
+    pub(crate) fn slot(&self, view: View<'_>, live: &Live) -> Option<u8> {
+        live.share.slot(view).filter(|&slot| self.slots.contains(slot))
+    }
+
+    /// These slots are not wanted any more.
+    pub(crate) fn drop(&mut self, slots: SlotSet) {
+        self.slots -= slots;
+        for id in self.store.ids_of(slots) {
+            self.store.remove(id);
+        }
+    }
+
+    /// The list has this object, of this slot.
+    pub(crate) fn stage(&mut self, view: View<'_>, slot: u8, live: &mut Live) {
         let (namespace, name) = (view.namespace(), view.name());
         let version = Version::parse(&view.resource_version());
         let uid = Uid::parse(&view.uid());
@@ -80,6 +109,7 @@ impl Relist {
             name: &name,
             version: &version,
             uid: &uid,
+            slot,
             digests: &self.digests,
         };
         let body = if same {
@@ -112,7 +142,7 @@ impl Relist {
         [self.store.packed(0), self.store.packed(1)]
     }
 
-    /// A streamed list tells that an object is gone again.
+    /// A streamed list tells that an object is gone again, or went to another slot.
     pub(crate) fn unstage(&mut self, view: View<'_>) {
         if let Some(id) = self.store.find(&view.namespace(), &view.name()) {
             self.store.remove(id);
@@ -136,6 +166,7 @@ impl Relist {
                 name,
                 version: &live.store.version(entry),
                 uid: &live.store.uid(entry),
+                slot: entry.slot,
                 digests: &self.digests,
             };
             self.store
@@ -143,13 +174,19 @@ impl Relist {
         }
     }
 
-    /// Puts the list in the place of the live state and returns the list's position.
-    pub(crate) fn commit(mut self, live: &mut Live, deltas: &mut Deltas) -> Result<Version, StateError> {
+    /// Puts the list in the place of what is live of its slots, and returns the list's position. `stream` is the stream's.
+    pub(crate) fn commit(
+        mut self,
+        stream: Option<&Version>,
+        live: &mut Live,
+        deltas: &mut Deltas,
+    ) -> Result<Version, StateError> {
         let (true, Some(position)) = (self.complete, self.position.take()) else {
             return Err(StateError(
                 "the relist is not complete: its last page, or the bookmark that ends the initial events, has not been fed",
             ));
         };
+        live.share.can_take(self.slots, &position, stream)?;
         let ids: Vec<u32> = self.store.ids().collect();
         if live.store.len() == 0 {
             // The first list: nothing is there that it could be compared with.
@@ -169,7 +206,7 @@ impl Relist {
                 None => self.arrive(id, &namespace, live, deltas),
             }
         }
-        sweep(&position, live, deltas);
+        sweep(self.slots, &position, live, deltas);
         Ok(position)
     }
 
@@ -189,6 +226,10 @@ impl Relist {
 
     /// An object that both the list and the live state have.
     fn settle(&mut self, staged: u32, id: u32, position: &Version, live: &mut Live, deltas: &mut Deltas) {
+        if self.moved(staged, id, live) {
+            self.resettle(staged, id, position, live, deltas);
+            return;
+        }
         if outlives(id, position, live) {
             return;
         }
@@ -220,6 +261,30 @@ impl Relist {
             live.compare(unconfirmed, base.as_ref(), &uid, view, &old_keys, deltas);
         });
     }
+
+    /// Whether the list has an object in another slot than it is live in.
+    fn moved(&self, staged: u32, id: u32, live: &Live) -> bool {
+        let (entry, known) = (self.store.get(staged), live.store.get(id));
+        entry.map(|entry| entry.slot) != known.map(|known| known.slot)
+    }
+
+    /// The same as `settle`, for a name that went from one slot to another.
+    fn resettle(&mut self, staged: u32, id: u32, position: &Version, live: &mut Live, deltas: &mut Deltas) {
+        let (Some(entry), Some(known)) = (self.store.get(staged), live.store.get(id)) else {
+            return;
+        };
+        // A slot that is not listed is known from the stream, which may be ahead of the list.
+        let stays = if self.slots.contains(known.slot) {
+            outlives(id, position, live)
+        } else {
+            live.store.version(known) >= self.store.version(entry)
+        };
+        if !stays {
+            let namespace = self.store.namespace(entry).to_owned();
+            live.let_go(id, deltas);
+            self.arrive(staged, &namespace, live, deltas);
+        }
+    }
 }
 
 /// An object is new.
@@ -228,8 +293,7 @@ fn welcome(id: u32, live: &mut Live, deltas: &mut Deltas) {
         for index in &mut live.indexes {
             index.add(id, view);
         }
-        live.rules
-            .emit(Change { probes: None }, Reason::Added, view, &[], deltas);
+        live.emit(Change { probes: None }, Reason::Added, view, &[], deltas);
     });
 }
 
@@ -253,10 +317,9 @@ fn outlives(id: u32, position: &Version, live: &mut Live) -> bool {
     true
 }
 
-/// Deletes what the list did not have.
-fn sweep(position: &Version, live: &mut Live, deltas: &mut Deltas) {
-    let ids: Vec<u32> = live.store.ids().collect();
-    for id in ids {
+/// Deletes what the list did not have of its slots.
+fn sweep(slots: SlotSet, position: &Version, live: &mut Live, deltas: &mut Deltas) {
+    for id in live.store.ids_of(slots) {
         let Some(entry) = live.store.get_mut(id) else {
             continue;
         };
@@ -269,13 +332,6 @@ fn sweep(position: &Version, live: &mut Live, deltas: &mut Deltas) {
             }
             continue;
         }
-        live.with_stored(id, |live, view| {
-            live.rules
-                .emit(Change { probes: None }, Reason::Deleted, view, &[], deltas);
-        });
-        if let Some(entry) = live.store.get(id) {
-            live.store.digests(entry, &mut live.new);
-        }
-        live.forget(id);
+        live.let_go(id, deltas);
     }
 }

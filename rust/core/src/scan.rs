@@ -35,6 +35,8 @@ pub(crate) struct Scan {
     pub(crate) finalizers: Option<Span>,
     pub(crate) owners: Option<Span>,
     pub(crate) deleting: bool,
+    /// Nothing after the metadata was looked at.
+    pub(crate) abandoned: bool,
     nested: Vec<Span>,
 }
 
@@ -75,6 +77,16 @@ impl Scan {
 
     /// Scans the object at the cursor and steps over it.
     pub(crate) fn object(&mut self, cursor: &mut Cursor<'_>, manager: Option<&str>) -> Skim<()> {
+        self.object_unless(cursor, manager, |_| false)
+    }
+
+    /// The same, but gives up behind the metadata when `abandon` says so of what is known by then.
+    pub(crate) fn object_unless(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        manager: Option<&str>,
+        abandon: impl Fn(View<'_>) -> bool,
+    ) -> Skim<()> {
         self.clear();
         let mut cutter = Cutter::default();
         let object = cursor.object(|cursor, key| {
@@ -88,7 +100,12 @@ impl Scan {
             } else {
                 cutter.keep(start, &mut self.cuts);
                 let value = if key.is(bytes, "metadata") {
-                    self.metadata(cursor, manager)?
+                    let value = self.metadata(cursor, manager)?;
+                    if abandon(View { bytes, scan: self }) {
+                        self.abandoned = true;
+                        return Err(Malformed);
+                    }
+                    value
                 } else {
                     cursor.skip()?
                 };

@@ -11,6 +11,7 @@ use crate::digest::{self, ABSENT};
 use crate::entry::{self, Body, Entry, Flag, Form, Parts};
 use crate::heap::{Block, Heap};
 use crate::names::Names;
+use crate::slotset::SlotSet;
 use crate::version::{Uid, Version};
 
 /// Sums over all entries.
@@ -137,6 +138,12 @@ impl Store {
         (0..)
             .zip(&self.entries)
             .filter_map(|(id, entry)| entry.as_ref().map(|_| id))
+    }
+
+    /// The ids of the entries of these slots.
+    pub(crate) fn ids_of(&self, slots: SlotSet) -> Vec<u32> {
+        let wanted = |id: &u32| self.get(*id).is_some_and(|entry| slots.contains(entry.slot));
+        self.ids().filter(wanted).collect()
     }
 
     /// The entry's block.

@@ -24,6 +24,16 @@ impl Version {
         }
     }
 
+    /// Whether it is a decimal number, as the API server's are: only these tell for sure which of two is older.
+    pub(crate) fn is_number(&self) -> bool {
+        match self {
+            Self::Small(_) => true,
+            Self::Text(text) => {
+                !text.is_empty() && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
+            }
+        }
+    }
+
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
         match self {

@@ -1,19 +1,26 @@
 //! The cache as a Python object.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use openclaw_core::Scope;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyList};
 
 use crate::batch::{Batch, ListPage, keys};
-use crate::errors::{py_error, value_error};
+use crate::errors::{py_error, state_error, value_error};
 use crate::memory;
+use crate::scope::{Slots, scope};
 
 /// One watched collection of one kind.
 #[pyclass(frozen, module = "openclaw._core")]
-pub(crate) struct Cache(Mutex<openclaw_core::Cache>);
+pub(crate) struct Cache(Arc<Mutex<openclaw_core::Cache>>);
 
 impl Cache {
+    /// The cache itself, for a thread that feeds it.
+    pub(crate) fn shared(&self) -> openclaw_http::SharedCache {
+        Arc::clone(&self.0)
+    }
+
     fn lock(&self) -> MutexGuard<'_, openclaw_core::Cache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -36,9 +43,12 @@ impl Cache {
 #[pymethods]
 impl Cache {
     #[new]
-    #[pyo3(signature = (*, manager = None))]
-    fn new(manager: Option<String>) -> Self {
-        Self(Mutex::new(openclaw_core::Cache::new(manager)))
+    #[pyo3(signature = (*, manager = None, scope = None))]
+    fn new(manager: Option<String>, scope: Option<&str>) -> PyResult<Self> {
+        let scope = scope.map_or(Ok(Scope::Everything), self::scope)?;
+        Ok(Self(Arc::new(Mutex::new(openclaw_core::Cache::scoped(
+            manager, scope,
+        )))))
     }
 
     fn subscribe(&self, py: Python<'_>, predicate: &[u8], mapping: &[u8]) -> PyResult<usize> {
@@ -59,8 +69,19 @@ impl Cache {
         self.glance(py, openclaw_core::Cache::reset_stream)
     }
 
-    fn begin_relist(&self, py: Python<'_>) {
-        self.work(py, openclaw_core::Cache::begin_relist);
+    #[pyo3(signature = (slots = None))]
+    fn begin_relist(&self, py: Python<'_>, slots: Option<Slots>) -> PyResult<()> {
+        let Some(Slots(slots)) = slots else {
+            self.work(py, openclaw_core::Cache::begin_relist);
+            return Ok(());
+        };
+        self.work(py, |cache| cache.begin_relist_of(&slots))
+            .map_err(state_error)
+    }
+
+    fn begin_gain(&self, py: Python<'_>, slots: Slots) -> PyResult<()> {
+        self.work(py, move |cache| cache.begin_gain(&slots.0))
+            .map_err(state_error)
     }
 
     fn feed_list(&self, py: Python<'_>, page: &[u8]) -> PyResult<ListPage> {
@@ -80,6 +101,46 @@ impl Cache {
 
     fn abort_relist(&self, py: Python<'_>) {
         self.work(py, openclaw_core::Cache::abort_relist);
+    }
+
+    fn start(&self, py: Python<'_>, slots: Slots) -> PyResult<Batch> {
+        let batch = self
+            .work(py, move |cache| cache.start_slots(&slots.0))
+            .map_err(state_error)?;
+        Batch::new(py, batch)
+    }
+
+    fn stop(&self, py: Python<'_>, slots: Slots) -> PyResult<()> {
+        self.glance(py, move |cache| cache.stop_slots(&slots.0))
+            .map_err(state_error)
+    }
+
+    fn drop(&self, py: Python<'_>, slots: Slots) -> PyResult<()> {
+        self.work(py, move |cache| cache.drop_slots(&slots.0))
+            .map_err(state_error)?;
+        py.detach(memory::give_back);
+        Ok(())
+    }
+
+    #[getter]
+    fn kept<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
+        PyFrozenSet::new(py, self.glance(py, |cache| cache.kept()))
+    }
+
+    #[getter]
+    fn active<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
+        PyFrozenSet::new(py, self.glance(py, |cache| cache.active()))
+    }
+
+    fn keys_in<'py>(&self, py: Python<'py>, slots: Slots) -> PyResult<Bound<'py, PyList>> {
+        let found = self
+            .work(py, move |cache| cache.keys_in(&slots.0))
+            .map_err(state_error)?;
+        keys(py, found)
+    }
+
+    fn slot_of(&self, py: Python<'_>, namespace: &str, name: &str) -> Option<u8> {
+        self.glance(py, |cache| cache.slot_of(namespace, name))
     }
 
     fn put(&self, py: Python<'_>, body: &[u8]) -> PyResult<bool> {

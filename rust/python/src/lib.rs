@@ -1,9 +1,15 @@
 //! `openclaw._core`: the Python face of `openclaw-core`. It converts values and releases the GIL, and decides nothing.
 
+mod actions;
 mod batch;
 mod cache;
 mod errors;
+mod handover;
+mod http;
 mod memory;
+mod report;
+mod ring;
+mod scope;
 
 use pyo3::prelude::*;
 
@@ -13,11 +19,21 @@ use crate::errors::value_error;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use crate::actions::{Cool, Drain, Ended, ListLeases, Lost, Start, Warm, WriteLease};
+    #[pymodule_export]
     use crate::batch::{Batch, ListPage};
     #[pymodule_export]
     use crate::cache::Cache;
     #[pymodule_export]
-    use crate::{diff, fnv1a64, slot};
+    use crate::handover::Handover;
+    #[pymodule_export]
+    use crate::http::{HttpAnswer, HttpCall, HttpClient, HttpSession, HttpWatch};
+    #[pymodule_export]
+    use crate::report::{Report, ShardRecord, ShardReport, SlotReport};
+    #[pymodule_export]
+    use crate::ring::{Ring, SlotSet};
+    #[pymodule_export]
+    use crate::{diff, fnv1a64, keep_less_memory, slot};
 
     use pyo3::prelude::*;
 
@@ -43,6 +59,12 @@ fn fnv1a64(text: &str) -> u64 {
 #[pyfunction]
 fn slot(uid: &str) -> u8 {
     openclaw_core::slot(uid)
+}
+
+/// Has the allocator give back what is freed, as far as it can.
+#[pyfunction]
+fn keep_less_memory() {
+    memory::keep_less();
 }
 
 /// What an apply of the intent by the manager would change.

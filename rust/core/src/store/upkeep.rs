@@ -96,6 +96,16 @@ impl Store {
         samples
     }
 
+    /// Gives memory back after many entries went.
+    pub(crate) fn shrink(&mut self) {
+        if self.len() == 0 {
+            *self = Self::new(self.probes);
+        }
+        while self.heap.is_wasteful() && self.heap.has_sparse() {
+            self.compact();
+        }
+    }
+
     /// Moves blocks together where too much of the heap is dead, a few at a time.
     pub(crate) fn compact(&mut self) {
         self.blob.shrink_to(IDLE_BLOB);

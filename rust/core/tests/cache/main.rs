@@ -8,5 +8,7 @@ mod own_writes;
 mod packed;
 mod predicates;
 mod replays;
+mod shares;
+mod slots;
 mod stored;
 mod streams;

@@ -1,6 +1,6 @@
 //! What must hold for any bytes; `rust/fuzz` runs these with cargo-fuzz, and `main.rs` beside it for a bounded while.
 
-use openclaw_core::Cache;
+use openclaw_core::{Cache, Scope};
 use serde_json::Value;
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -147,9 +147,35 @@ pub(crate) fn feed(bytes: &[u8]) {
     }
     whole.begin_relist();
     whole.abort_relist();
+    shares(stream);
     for (namespace, name) in cut.keys() {
         cut.lookup("a", &name).unwrap();
         cut.diff(&namespace, &name, stream).ok();
+    }
+}
+
+/// A cache of half of the slots holds what a cache of all slots holds in them.
+fn shares(stream: &[u8]) {
+    // Of a key that is there twice it is not told which one counts.
+    let sound =
+        |line: &&[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_err() || !repeats(line);
+    let lines: Vec<&[u8]> = stream.split(|byte| *byte == b'\n').filter(sound).collect();
+    let mut stream = lines.join(&b'\n');
+    stream.push(b'\n');
+    let half: Vec<u8> = (0..128).collect();
+    let all: Vec<u8> = (0..=255).collect();
+    for scope in [Scope::Roots, Scope::Children] {
+        let of = |slots: &[u8]| {
+            let mut cache = Cache::scoped(None, scope);
+            cache.begin_gain(slots).unwrap();
+            cache
+                .feed_list(br#"{"metadata":{"resourceVersion":"1"},"items":[]}"#)
+                .unwrap();
+            cache.commit_relist().unwrap();
+            cache.feed(&stream);
+            cache
+        };
+        assert_eq!(of(&half).keys(), of(&all).keys_in(&half).unwrap());
     }
 }
 
