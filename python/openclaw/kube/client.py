@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -13,11 +13,18 @@ from openclaw.kube.paths import collection_path, object_path
 from openclaw.kube.transport import Response, Transport
 from openclaw.telemetry.logs import Log
 
-__all__ = ["Client"]
+__all__ = ["Client", "WriteFence"]
 
 log = Log(__name__)
 
 _WARNINGS_KEPT = 256
+
+
+class WriteFence(Protocol):
+    """Whether this process may write at all: see `openclaw.sharding.Fence`."""
+
+    def check(self) -> float:
+        """The seconds that a write may take from now; raises where there is to be none."""
 
 
 class Client:
@@ -27,14 +34,21 @@ class Client:
         transport: how the API server is reached.
         field_manager: the name under which writes own fields.
         timeout: seconds a request may take.
+        fence: asked before each write; raises what it raises.
     """
 
     def __init__(
-        self, transport: Transport, *, field_manager: str = "openclaw", timeout: float = 30.0
+        self,
+        transport: Transport,
+        *,
+        field_manager: str = "openclaw",
+        timeout: float = 30.0,
+        fence: WriteFence | None = None,
     ) -> None:
         self.transport = transport
         self.field_manager = field_manager
         self.timeout = timeout
+        self._fence = fence
         self._warned: set[str] = set()
 
     async def _send(
@@ -46,6 +60,9 @@ class Client:
         body: bytes | None = None,
         content_type: str | None = None,
     ) -> bytes:
+        timeout = self.timeout
+        if self._fence is not None and method != "GET":
+            timeout = min(timeout, self._fence.check())
         response = await traced_request(
             self.transport,
             method,
@@ -53,7 +70,7 @@ class Client:
             query=query,
             body=body,
             content_type=content_type,
-            timeout=self.timeout,
+            timeout=timeout,
         )
         if response.warnings:
             self._warn(method, path, response)

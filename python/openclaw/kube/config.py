@@ -7,14 +7,11 @@ import contextlib
 import hashlib
 import os
 import re
-import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
-
-import yaml
+from typing import Any, Final, NamedTuple
 
 from openclaw.kube.plugin import use_plugin
 from openclaw.kube.slim import load_config_module
@@ -38,7 +35,7 @@ class Access:
     Attributes:
         server: base URL, without a trailing slash.
         authorization: value of the Authorization header, or None (client certificate or no authentication).
-        tls: files from which `ssl_context` is made (authority, certificate, key), and whether to verify.
+        tls: files (authority, certificate, key), and whether to verify the server.
         tls_server_name: the name that the server's certificate must have, where it is not that of `server`.
         namespace: the namespace of the context or of the pod, "default" where there is none.
         proxy: URL of a proxy, or None.
@@ -55,32 +52,39 @@ class Access:
     origin: str = "configuration"
     tls_digest: bytes = b""
 
-    def ssl_context(self) -> ssl.SSLContext | None:
-        """A context for this access, or None for plain HTTP.
+    def tls_material(self) -> TlsMaterial:
+        """What `tls` names, read; nothing for plain HTTP.
 
         Raises:
-            ConfigError: a certificate or key cannot be read, or is none.
+            ConfigError: a file cannot be read.
         """
-        if not self.server.startswith("https:"):
-            return None
         ca_file, cert_file, key_file, verify = self.tls
+        if not self.server.startswith("https:"):
+            return TlsMaterial(None, None, None, verify)
+        return TlsMaterial(
+            self._read(ca_file, "certificate authority"),
+            self._read(cert_file, "client certificate"),
+            self._read(key_file, "client's key"),
+            verify,
+        )
+
+    def _read(self, file: str | None, what: str) -> bytes | None:
+        if not file:
+            return None
         try:
-            context = ssl.create_default_context(cafile=ca_file)
-        except OSError as error:  # ssl.SSLError is one
-            msg = f"{self.origin}: the certificate authority of {self.server} cannot be used: {error}"
+            return Path(file).read_bytes()
+        except OSError as error:
+            msg = f"{self.origin}: the {what} of {self.server} cannot be read: {error}"
             raise ConfigError(msg) from error
-        if cert_file:
-            try:
-                context.load_cert_chain(cert_file, key_file)
-            except OSError as error:
-                msg = f"{self.origin}: the client certificate for {self.server} cannot be used: {error}"
-                raise ConfigError(msg) from error
-        # Since Python 3.13 strict by default, which refuses authorities as older clusters have made them.
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        if not verify:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        return context
+
+
+class TlsMaterial(NamedTuple):
+    """Certificates and the key as PEM, and whether to verify the server."""
+
+    authority: bytes | None
+    certificate: bytes | None
+    key: bytes | None
+    verify: bool
 
 
 class ConfigSource:
@@ -202,6 +206,8 @@ def _by_name(items: Iterable[Any]) -> dict[str, dict[str, Any]]:
 
 def _check_file(path: str) -> None:
     """Say what is wrong with a file that is no kubeconfig, without a word of what it holds."""
+    import yaml  # noqa: PLC0415 - a pod has no kubeconfig
+
     try:
         content = yaml.safe_load(Path(path).expanduser().read_text())
     except OSError as error:
@@ -228,7 +234,7 @@ def _digest(files: Iterable[str | None]) -> bytes:
     for file in files:
         content = b""
         if file:
-            with contextlib.suppress(OSError):  # `ssl_context` says what is wrong
+            with contextlib.suppress(OSError):  # `tls_material` says what is wrong
                 content = Path(file).read_bytes()
         digest.update(len(content).to_bytes(8, "big") + content)
     return digest.digest()

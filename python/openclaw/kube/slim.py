@@ -16,6 +16,9 @@ from types import ModuleType
 from typing import Any
 
 _PACKAGES = ("kubernetes_asyncio", "kubernetes_asyncio.client")
+_OIDC = "kubernetes_asyncio.config.openid"
+# Imported by what is loaded here; a pod's service account needs neither.
+_SELDOM = ("urllib3", "yaml")
 # Of the names that Python itself asks modules for, those that only the real `__init__` has.
 _IN_THE_INIT = frozenset({"__all__", "__version__"})
 
@@ -36,6 +39,18 @@ class _DeferredPackage(ModuleType):
         return getattr(self, name)
 
 
+class _DeferredModule(ModuleType):
+    """Stands for a module until a class of it is asked for: by an import, or by a call of the stand-in."""
+
+    def __init__(self, name: str, stand_in: str) -> None:
+        super().__init__(name)
+
+        def make(*args: Any, **kwargs: Any) -> Any:
+            return getattr(importlib.import_module(name), stand_in)(*args, **kwargs)
+
+        setattr(self, stand_in, make)
+
+
 class _ApiClientPlaceholder:
     """Stands where `kube_config` imports `ApiClient`, which loading a configuration never uses."""
 
@@ -46,6 +61,17 @@ def _hand_over_api_client() -> None:
     real = client.__dict__.get("ApiClient")
     if kube_config is not None and real is not None:
         kube_config.__dict__["ApiClient"] = real
+
+
+def _defer(name: str) -> None:
+    """Let the module run when it is first used, unless it is there."""
+    spec = None if name in sys.modules else importlib.util.find_spec(name)
+    if spec is None or spec.loader is None:
+        return
+    loader = importlib.util.LazyLoader(spec.loader)
+    spec.loader = loader
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
 
 
 def load_config_module() -> Any:
@@ -69,11 +95,16 @@ def load_config_module() -> Any:
             if name != "kubernetes_asyncio":
                 setattr(sys.modules["kubernetes_asyncio"], name.rpartition(".")[2], module)
         client = sys.modules["kubernetes_asyncio.client"]
+        for name in _SELDOM:
+            _defer(name)
         configuration = importlib.import_module("kubernetes_asyncio.client.configuration")
         client.__dict__["Configuration"] = configuration.Configuration
         client.__dict__["ApiClient"] = _ApiClientPlaceholder
+        # OIDC needs aiohttp, which is more than all the rest.
+        sys.modules[_OIDC] = _DeferredModule(_OIDC, "OpenIDRequestor")
         try:
             return importlib.import_module("kubernetes_asyncio.config")
         finally:
+            del sys.modules[_OIDC]
             del client.__dict__["ApiClient"]
     return importlib.import_module("kubernetes_asyncio.config")

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import re
-import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Self
+from typing import Any, ClassVar, Self
 from urllib.parse import urlencode, urlsplit
 
-import aiohttp
-from yarl import URL
-
+from openclaw._core import Batch, Cache, HttpAnswer, HttpWatch
 from openclaw.kube.config import Access, ConfigError, ConfigSource
-from openclaw.kube.errors import Unauthorized, Unreachable, error_from_status
+from openclaw.kube.errors import ApiError, Unauthorized, Unreachable, error_from_status
+from openclaw.kube.feed import Feed
 from openclaw.kube.session import Session
+from openclaw.kube.wire import CLOSED, Stream, Wire
 from openclaw.telemetry.logs import Log
 from openclaw.telemetry.spans import Span, current_span
 
@@ -63,6 +62,15 @@ class Transport:
         connections: most connections open at once, watches included.
     """
 
+    feeds: ClassVar[bool] = True
+    """Whether there is `feed`: a faster way than `stream`, which no transport need have."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "stream" in cls.__dict__:
+            # Whoever has another way with streams wants to see them.
+            cls.feeds = "feed" in cls.__dict__
+
     def __init__(
         self,
         source: ConfigSource | None = None,
@@ -79,6 +87,7 @@ class Transport:
         self._host = ""
         self._base = ""
         self._session: Session | None = None
+        self._wire: Wire | None = None
         self._retired: list[Session] = []
         self._closed = False
         self._read_at = 0.0
@@ -117,29 +126,30 @@ class Transport:
     async def close(self) -> None:
         """Close every connection; requests fail from now on."""
         self._closed = True
-        sessions = [*self._retired, *([self._session] if self._session else [])]
         self._session, self._retired = None, []
-        for session in sessions:
-            await session.close()
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            wire.close()
 
     async def _take(self, access: Access) -> None:
         """Use `access`; a new session only for another server or TLS material, so that watches stay open."""
         if self._session is not None and _same_connection(self._access, access):
             self._access = access
             return
-        context = await asyncio.to_thread(access.ssl_context)
+        made = await asyncio.to_thread(
+            Session, access, user_agent=self._user_agent, connections=self._connections
+        )
         if self._closed:
             return
+        if self._wire is None:
+            self._wire = Wire()
         self._access = access
         self._base = access.server
         self._host = urlsplit(access.server).netloc
-        old, self._session = (
-            self._session,
-            Session(access, context, user_agent=self._user_agent, connections=self._connections),
-        )
+        old, self._session = self._session, made
         if old is not None:
             self._retired = [session for session in (*self._retired, old) if not session.closed]
-            await old.retire()
+            old.retire()
 
     async def _read_again(self) -> None:
         """Read the configuration again; while that fails, what is known goes on being used."""
@@ -156,27 +166,15 @@ class Transport:
             if self._read_at <= refused_at:
                 await self._read_again()
 
-    async def _headers(self, content_type: str | None) -> dict[str, str]:
+    async def _authorization(self) -> str | None:
+        """The Authorization header to send, which may have to be read again."""
         if self._session is None and not self._closed:
             await self.open()
         if time.monotonic() - self._read_at > _TOKEN_CHECK_SECONDS and not self._reading.locked():
             # The others go on with what is known: it is still good, most likely.
             async with self._reading:
                 await self._read_again()
-        headers: dict[str, str] = {}
-        if self._access is not None and self._access.authorization:
-            headers["Authorization"] = self._access.authorization
-        if content_type:
-            headers["Content-Type"] = content_type
-        return headers
-
-    @property
-    def _tls_server_name(self) -> str | None:
-        return self._access.tls_server_name if self._access else None
-
-    def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
-        text = f"{self._base}{path}"
-        return URL(f"{text}?{_query_text(tuple(query.items()))}" if query else text, encoded=True)
+        return self._access.authorization if self._access is not None else None
 
     def _observe(self, code: str, method: str) -> None:
         if self._observer is not None:
@@ -216,40 +214,30 @@ class Transport:
         content_type: str | None,
         timeout: float,
     ) -> Response:
-        headers = await self._headers(content_type)
+        authorization = await self._authorization()
         span = current_span()
-        if isinstance(span, Span):
-            headers["traceparent"] = span.traceparent
-        if self._session is None:
-            raise Unreachable(f"{method} {path}: the transport is closed")
-        try:
-            async with (
-                self._session.borrowed() as http,
-                http.request(
-                    method,
-                    self._url(path, query),
-                    data=body,
-                    headers=headers,
-                    timeout=aiohttp.ClientTimeout(total=timeout),
-                    server_hostname=self._tls_server_name,
-                    allow_redirects=False,
-                ) as answer,
-            ):
-                content = await answer.read()
-        except (aiohttp.ClientError, OSError, ssl.SSLError, TimeoutError) as error:
+        session, wire = self._session, self._wire
+        if session is None or wire is None:
+            raise Unreachable(f"{method} {path}: {CLOSED}")
+        with session.borrowed() as http:
+            answer = await wire.request(
+                http,
+                method,
+                _target(path, query),
+                timeout=timeout,
+                body=body,
+                content_type=content_type,
+                authorization=authorization,
+                traceparent=span.traceparent if isinstance(span, Span) else None,
+            )
+        if isinstance(answer, str):
             self._observe("<error>", method)
-            msg = f"{method} {path}: {_describe(error, timeout)}"
-            raise Unreachable(msg) from error
+            raise Unreachable(f"{method} {path}: {answer}")
         self._observe(str(answer.status), method)
         if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            raise error_from_status(
-                answer.status,
-                content,
-                request=f"{method} {path}",
-                retry_after=_retry_after(answer.headers.get("Retry-After")),
-            )
-        warnings = answer.headers.getall("Warning", ())
-        return Response(answer.status, content, tuple(_warning_text(value) for value in warnings))
+            raise _refusal(answer, f"{method} {path}")
+        warnings = tuple(map(_warning_text, answer.warnings)) if answer.warnings else ()
+        return Response(answer.status, answer.body, warnings)
 
     @asynccontextmanager
     async def stream(
@@ -264,76 +252,92 @@ class Transport:
             ApiError: the server refused the watch.
             Unreachable: the connection failed.
         """
-        began = time.monotonic()
-        async with AsyncExitStack() as stack:
-            try:
-                chunks = await stack.enter_async_context(self._opened(path, query, idle_timeout))
-            except Unauthorized:
-                await self._renew(began)
-                chunks = await stack.enter_async_context(self._opened(path, query, idle_timeout))
-            yield chunks
-
-    @asynccontextmanager
-    async def _opened(
-        self, path: str, query: Mapping[str, str], idle_timeout: float
-    ) -> AsyncIterator[AsyncIterator[bytes]]:
-        headers = await self._headers(None)
-        if self._session is None:
-            raise Unreachable(f"WATCH {path}: the transport is closed")
-        async with self._session.borrowed() as http:
-            answer = await self._open_stream(http, path, query, headers, idle_timeout)
-            chunks = self._chunks(answer, path)
+        stream = Stream(f"WATCH {path}")
+        async with self._watching(path, query, idle_timeout, stream.on_news) as watch:
+            chunks = stream.chunks(watch)
             try:
                 yield chunks
             finally:
-                answer.close()
                 await chunks.aclose()
 
-    async def _open_stream(
+    @asynccontextmanager
+    async def feed(
         self,
-        http: aiohttp.ClientSession,
+        path: str,
+        cache: Cache,
+        on_batch: Callable[[Batch], None],
+        *,
+        query: Mapping[str, str],
+        idle_timeout: float,
+    ) -> AsyncIterator[Feed]:
+        """Open a watch whose bytes go right into `cache`; `on_batch` gets what has deltas or an error.
+
+        Raises:
+            ApiError: the server refused the watch.
+            Unreachable: the connection failed.
+        """
+        feed = Feed(f"WATCH {path}", on_batch)
+        async with self._watching(path, query, idle_timeout, feed.catch_up, cache) as watch:
+            feed.begin(watch)
+            try:
+                yield feed
+            finally:
+                feed.stop()
+
+    @asynccontextmanager
+    async def _watching(
+        self,
         path: str,
         query: Mapping[str, str],
-        headers: Mapping[str, str],
         idle_timeout: float,
-    ) -> aiohttp.ClientResponse:
-        try:
-            answer = await http.get(
-                self._url(path, query),
-                headers=headers,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=idle_timeout),
-                server_hostname=self._tls_server_name,
-                allow_redirects=False,
-            )
-        except (aiohttp.ClientError, OSError, ssl.SSLError, TimeoutError) as error:
-            self._observe("<error>", "GET")
-            raise Unreachable(f"WATCH {path}: {_describe(error, None)}") from error
-        self._observe(str(answer.status), "GET")
-        if answer.status == HTTPStatus.OK:
-            return answer
-        try:
-            content = await answer.read()
-        except (aiohttp.ClientError, OSError, TimeoutError):
-            content = b""
-        finally:
-            answer.close()
-        raise error_from_status(
-            answer.status,
-            content,
-            request=f"WATCH {path}",
-            retry_after=_retry_after(answer.headers.get("Retry-After")),
-        )
+        on_news: Callable[[], None],
+        cache: Cache | None = None,
+    ) -> AsyncIterator[HttpWatch]:
+        """An open watch; with other credentials when it is refused for those that are known."""
+        began = time.monotonic()
+        async with AsyncExitStack() as stack:
+            try:
+                opened = self._opened(path, query, idle_timeout, on_news, cache)
+                watch = await stack.enter_async_context(opened)
+            except Unauthorized:
+                await self._renew(began)
+                opened = self._opened(path, query, idle_timeout, on_news, cache)
+                watch = await stack.enter_async_context(opened)
+            yield watch
 
-    @staticmethod
-    async def _chunks(answer: aiohttp.ClientResponse, path: str) -> AsyncGenerator[bytes, None]:
-        read = answer.content.readany
-        try:
-            while chunk := await read():
-                yield chunk
-        except (aiohttp.ClientError, OSError, ssl.SSLError, TimeoutError, RuntimeError) as error:
-            # RuntimeError: aiohttp's word for a connection that we have closed ourselves.
-            msg = f"WATCH {path}: {_describe(error, None)}"
-            raise Unreachable(msg) from error
+    @asynccontextmanager
+    async def _opened(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        idle_timeout: float,
+        on_news: Callable[[], None],
+        cache: Cache | None,
+    ) -> AsyncIterator[HttpWatch]:
+        authorization = await self._authorization()
+        session, wire = self._session, self._wire
+        if session is None or wire is None:
+            raise Unreachable(f"WATCH {path}: {CLOSED}")
+        with session.borrowed() as http:
+            watch = await wire.watch(
+                http,
+                _target(path, query),
+                idle_timeout=idle_timeout,
+                on_news=on_news,
+                authorization=authorization,
+                cache=cache,
+            )
+            if isinstance(watch, str):
+                self._observe("<error>", "GET")
+                raise Unreachable(f"WATCH {path}: {watch}")
+            if isinstance(watch, HttpAnswer):
+                self._observe(str(watch.status), "GET")
+                raise _refusal(watch, f"WATCH {path}")
+            self._observe("200", "GET")
+            try:
+                yield watch
+            finally:
+                wire.end_watch(watch)
 
 
 def _same_connection(one: Access | None, other: Access) -> bool:
@@ -357,10 +361,15 @@ def _query_text(query: tuple[tuple[str, str], ...]) -> str:
     return urlencode(query)
 
 
-def _describe(error: BaseException, timeout: float | None) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no answer within {timeout:g} s" if timeout else "nothing was received for too long"
-    return str(error) or type(error).__name__
+def _target(path: str, query: Mapping[str, str] | None) -> str:
+    """Path and query; paths come quoted."""
+    return f"{path}?{_query_text(tuple(query.items()))}" if query else path
+
+
+def _refusal(answer: HttpAnswer, request: str) -> ApiError:
+    return error_from_status(
+        answer.status, answer.body, request=request, retry_after=_retry_after(answer.retry_after)
+    )
 
 
 def _retry_after(value: str | None) -> float | None:

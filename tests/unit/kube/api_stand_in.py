@@ -128,3 +128,22 @@ def kubeconfig(
     }
     path.write_text(yaml.safe_dump(content))
     return path
+
+
+def streaming(*chunks: bytes, then: str = "end") -> Answer:
+    """Send chunks; then end, hang, or cut the connection."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        for chunk in chunks:
+            await response.write(chunk)
+        if then == "hang":
+            await asyncio.Event().wait()
+        if then == "cut":
+            assert request.transport is not None
+            request.transport.abort()
+        return response
+
+    return answer

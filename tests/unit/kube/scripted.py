@@ -192,7 +192,8 @@ class RecordingSink:
         self.calls.append("reset")
         return 0
 
-    def begin_relist(self) -> None:
+    def begin_relist(self, slots: Iterable[int] | None = None) -> None:
+        assert slots is None
         self.calls.append("begin")
         assert self._staged is None, "the last relist was neither committed nor aborted"
         self._staged = set()
@@ -216,6 +217,21 @@ class RecordingSink:
         self.calls.append("abort")
         self._staged = None
 
+    # Tests of slots use the real cache.
+
+    def begin_gain(self, slots: Iterable[int]) -> None:
+        raise AssertionError(slots)
+
+    def drop(self, slots: Iterable[int]) -> None:
+        raise AssertionError(slots)
+
+    @property
+    def kept(self) -> frozenset[int]:
+        return frozenset()
+
+    def stats(self) -> Mapping[str, int]:
+        return {"events_foreign": 0, "objects_foreign": 0, "objects_listed": 0}
+
 
 class Steady(random.Random):
     """Backoffs with it have no jitter: 1, 2, 4 …"""
@@ -234,14 +250,12 @@ class Watched:
         self.sink = sink or RecordingSink()
         self.batches: list[tuple[list[str], bool]] = []
         self.restarts: list[str] = []
-        self.received = 0
         self.listwatch = ListWatch(
             transport,
             OpenClaw.resource,
             self.sink,
             self._on_batch,
             on_restart=self.restarts.append,
-            on_received=self._on_received,
             backoff=Backoff(1.0, 30.0, rng=Steady()),
             clock=asyncio.get_running_loop().time,
             **options,
@@ -249,9 +263,6 @@ class Watched:
 
     def _on_batch(self, batch: Any, first: bool) -> None:
         self.batches.append(([delta[2] for delta in batch.deltas], first))
-
-    def _on_received(self) -> None:
-        self.received += 1
 
 
 @asynccontextmanager

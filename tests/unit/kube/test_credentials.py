@@ -1,6 +1,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,8 +97,8 @@ async def test_the_token_of_a_pod_is_looked_at_again(
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
     # The pod's address is always HTTPS; that is tested elsewhere.
-    monkeypatch.setattr(config_module.Access, "ssl_context", lambda _: None)
-    monkeypatch.setattr(Transport, "_url", lambda _, path, __: f"{api.url}{path}")
+    access = config_module._access
+    monkeypatch.setattr(config_module, "_access", lambda *read: replace(access(*read), server=api.url))
     api.answer = needs_token("new")
     async with Transport(ConfigSource()) as transport:
         assert transport.namespace == "shop"

@@ -137,10 +137,13 @@ async def test_cancelled_in_the_middle_of_a_list_it_leaves_no_half_list() -> Non
 
 @virtual_time
 async def test_every_chunk_goes_to_the_sink_and_what_matters_goes_on() -> None:
-    transport = ScriptedTransport(watches=[[event(101), bookmark(102), event(103) + event(104), FOREVER]])
-    async with watching(transport, 1) as watched:
+    transport = ScriptedTransport(
+        watches=[[event(101), event(102) + event(103), 1.0, bookmark(104), FOREVER]]
+    )
+    began = asyncio.get_running_loop().time()
+    async with watching(transport, 3) as watched:
         assert watched.batches == [(["web"], False), (["web", "web"], False)]
-        assert watched.received == 4  # the list and three chunks: a bookmark is news of the server too
+        assert watched.listwatch.last_received == began + 1, "a bookmark is news of the server too"
         assert watched.sink.calls.count("feed") == 3
 
 

@@ -70,6 +70,22 @@ def test_others_in_the_process_use_the_library_as_usual(use: str) -> None:
     run(LOAD + use)
 
 
+def test_nothing_else_that_is_large_is_imported_with_it() -> None:
+    run(LOAD + "assert 'aiohttp' not in sys.modules")
+
+
+def test_oidc_still_finds_what_it_needs() -> None:
+    use = """
+from kubernetes_asyncio.config import kube_config
+requestor = kube_config.OpenIDRequestor("id", "secret", "http://127.0.0.1:1", None)
+import kubernetes_asyncio.config.openid as openid
+assert type(requestor) is openid.OpenIDRequestor
+import urllib3, yaml
+assert urllib3.util.make_headers(basic_auth="a:b") and yaml.safe_load("a: 1")
+"""
+    run(LOAD + use)
+
+
 def test_a_library_that_was_there_before_is_left_alone() -> None:
     run(
         "import kubernetes_asyncio\nbefore = kubernetes_asyncio.client.CoreV1Api\n"

@@ -1,7 +1,7 @@
 import datetime as dt
 import ipaddress
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,15 +9,15 @@ import pytest
 from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
-from openclaw.kube import config as config_module
 from openclaw.kube import transport as transport_module
 from openclaw.kube.config import ConfigError, ConfigSource
 from openclaw.kube.errors import Unreachable
 from openclaw.kube.transport import Transport
 from tests.unit.kube.api_stand_in import ApiStandIn, kubeconfig, serving
+from tests.unit.kube.byte_server import proxy
 
 
 @pytest.fixture
@@ -31,17 +31,19 @@ async def watch(transport: Transport) -> None:
         pass
 
 
+Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+
+
 class Authority(NamedTuple):
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
     file: Path
 
-    def issue(self, name: str, folder: Path) -> tuple[Path, Path]:
-        """Certificate and key files for 127.0.0.1 or a client."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        alternative = x509.SubjectAlternativeName(
-            [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("kubernetes.default")]
-        )
+    def issue(self, name: str, folder: Path, key: Key | None = None) -> tuple[Path, Path]:
+        """Certificate and key files for the loopback addresses or a client."""
+        key = key or ec.generate_private_key(ec.SECP256R1())
+        addresses = [x509.IPAddress(ipaddress.ip_address(text)) for text in ("127.0.0.1", "::1")]
+        alternative = x509.SubjectAlternativeName([*addresses, x509.DNSName("kubernetes.default")])
         certificate = _build(name, key, self.certificate.subject, self.key, alternative)
         paths = folder / f"{name}.crt", folder / f"{name}.key"
         paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
@@ -49,15 +51,13 @@ class Authority(NamedTuple):
         return paths
 
 
-def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+def _pem(key: Key, form: serialization.PrivateFormat = serialization.PrivateFormat.PKCS8) -> bytes:
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
 
 
 def _build(
     name: str,
-    key: ec.EllipticCurvePrivateKey,
+    key: Key,
     issuer: x509.Name,
     issuer_key: ec.EllipticCurvePrivateKey,
     extension: x509.ExtensionType,
@@ -190,13 +190,91 @@ async def test_a_file_that_is_no_certificate_is_named(tls: Tls, tmp_path: Path) 
         await Transport(ConfigSource(path)).open()
 
 
-def test_old_authorities_are_accepted(tmp_path: Path) -> None:
-    # Python 3.13 is strict by default, and refuses what kubeadm made for years.
-    access = config_module.Access(
-        "https://x", None, (str(authority(tmp_path, "ca").file), None, None, True), None, "d"
+def _rsa() -> Key:
+    return rsa.generate_private_key(65537, 2048)
+
+
+def _p384() -> Key:
+    return ec.generate_private_key(ec.SECP384R1())
+
+
+@pytest.mark.parametrize("make", [_rsa, _p384])
+@pytest.mark.parametrize(
+    "form", [serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.TraditionalOpenSSL]
+)
+@pytest.mark.parametrize("together", [False, True])
+async def test_client_keys_of_each_kind_and_form(
+    tls: Tls, tmp_path: Path, make: Callable[[], Key], form: serialization.PrivateFormat, together: bool
+) -> None:
+    key = make()
+    certificate, file = tls.authority.issue("alice", tmp_path, key)
+    pem = _pem(key, form)
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        # As openssl writes them.
+        pem = b"-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n" + pem
+    file.write_bytes(pem)
+    if together:
+        file.write_bytes(pem + certificate.read_bytes())
+        certificate = file
+    user = {"client-certificate": str(certificate), "client-key": str(file)}
+    cluster = {"certificate-authority": "ca.crt"}
+    path = kubeconfig(tmp_path / "config", tls.api.url, cluster=cluster, user=user)
+    async with Transport(ConfigSource(path)) as transport:
+        await transport.request("GET", "/x")
+    assert tls.clients == ["alice"]
+
+
+async def test_a_key_with_a_passphrase_is_refused_with_the_way_out(tls: Tls, tmp_path: Path) -> None:
+    certificate, file = tls.authority.issue("alice", tmp_path)
+    file.write_bytes(
+        ec.generate_private_key(ec.SECP256R1()).private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"secret"),
+        )
     )
-    context = access.ssl_context()
-    assert context is not None
-    assert not context.verify_flags & ssl.VERIFY_X509_STRICT
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert context.check_hostname
+    user = {"client-certificate": str(certificate), "client-key": str(file)}
+    path = kubeconfig(tmp_path / "config", tls.api.url, user=user)
+    with pytest.raises(ConfigError, match="its key is encrypted; give one without a passphrase"):
+        await Transport(ConfigSource(path)).open()
+
+
+async def test_a_key_of_another_certificate_is_refused(tls: Tls, tmp_path: Path) -> None:
+    certificate, _ = tls.authority.issue("alice", tmp_path)
+    _, file = tls.authority.issue("bob", tmp_path)
+    user = {"client-certificate": str(certificate), "client-key": str(file)}
+    path = kubeconfig(tmp_path / "config", tls.api.url, user=user)
+    with pytest.raises(ConfigError, match="the client certificate cannot be used"):
+        await Transport(ConfigSource(path)).open()
+
+
+@pytest.mark.parametrize(("name", "fits"), [("::1", True), ("127.0.0.2", False)])
+async def test_a_certificate_may_be_for_an_address(tls: Tls, tmp_path: Path, name: str, fits: bool) -> None:
+    cluster = {"certificate-authority": "ca.crt", "tls-server-name": name}
+    path = kubeconfig(tmp_path / "config", tls.api.url, cluster=cluster)
+    async with Transport(ConfigSource(path)) as transport:
+        if fits:
+            await transport.request("GET", "/x")
+        else:
+            with pytest.raises(Unreachable, match="certificate verify failed"):
+                await transport.request("GET", "/x")
+
+
+async def test_through_a_proxy(tls: Tls, tmp_path: Path) -> None:
+    async with proxy() as (address, heads):
+        cluster = {"certificate-authority": "ca.crt", "proxy-url": f"http://user:pass@{address}"}
+        path = kubeconfig(tmp_path / "config", tls.api.url, cluster=cluster)
+        async with Transport(ConfigSource(path)) as transport:
+            await transport.request("GET", "/x")
+            await watch(transport)
+    assert heads[0][0] == f"CONNECT {tls.api.url.removeprefix('https://')} HTTP/1.1"
+    assert "Proxy-Authorization: Basic dXNlcjpwYXNz" in heads[0]
+    assert tls.api.authorizations == [None, None]
+
+
+async def test_plain_http_where_tls_is_expected_is_said(tmp_path: Path) -> None:
+    async with serving() as api:
+        path = kubeconfig(tmp_path / "config", api.url.replace("http:", "https:"))
+        async with Transport(ConfigSource(path)) as transport:
+            with pytest.raises(Unreachable, match=r"cannot connect to 127\.0\.0\.1:\d+: .*corrupt message"):
+                await transport.request("GET", "/x")

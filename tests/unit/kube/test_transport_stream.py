@@ -8,7 +8,7 @@ from aiohttp import web
 from openclaw.kube.config import ConfigSource
 from openclaw.kube.errors import ResourceExpired, Unauthorized, Unreachable
 from openclaw.kube.transport import Transport
-from tests.unit.kube.api_stand_in import Answer, ApiStandIn, kubeconfig, serving, status
+from tests.unit.kube.api_stand_in import ApiStandIn, kubeconfig, serving, status, streaming
 
 
 @pytest.fixture
@@ -34,25 +34,6 @@ async def read(
             if on_chunk is not None:
                 await on_chunk()
     return received
-
-
-def streaming(*chunks: bytes, then: str = "end") -> Answer:
-    """Send chunks; then end, hang, or cut the connection."""
-
-    async def answer(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse()
-        response.enable_chunked_encoding()
-        await response.prepare(request)
-        for chunk in chunks:
-            await response.write(chunk)
-        if then == "hang":
-            await asyncio.Event().wait()
-        if then == "cut":
-            assert request.transport is not None
-            request.transport.abort()
-        return response
-
-    return answer
 
 
 async def test_chunks_come_while_the_stream_is_open(api: ApiStandIn, transport: Transport) -> None:

@@ -10,15 +10,15 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class _Selector(selectors.BaseSelector):
+class VirtualSelector(selectors.BaseSelector):
     """Does not wait: what the loop would sleep is added to its clock."""
 
     def __init__(self) -> None:
-        self._real = selectors.DefaultSelector()
+        self.real = selectors.DefaultSelector()
         self.now = 1000.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        events = self._real.select(0)
+        events = self.real.select(0)
         if not events:
             if timeout is None:
                 raise AssertionError("every task waits for something that never comes")
@@ -26,23 +26,23 @@ class _Selector(selectors.BaseSelector):
         return events
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._real.register(fileobj, events, data)
+        return self.real.register(fileobj, events, data)
 
     def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._real.unregister(fileobj)
+        return self.real.unregister(fileobj)
 
     def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        return self._real.get_map()
+        return self.real.get_map()
 
     def close(self) -> None:
-        self._real.close()
+        self.real.close()
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """Sleeps take no time, in the order in which they would end. For what uses no sockets and no threads."""
 
     def __init__(self) -> None:
-        self._virtual = _Selector()
+        self._virtual = VirtualSelector()
         super().__init__(self._virtual)
 
     def time(self) -> float:
