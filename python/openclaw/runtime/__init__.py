@@ -2,7 +2,15 @@
 
 from openclaw.runtime.apply import Applied
 from openclaw.runtime.context import Context
-from openclaw.runtime.errors import ErrorClass, NotControlled, Retry, TerminalError, classify, reason_of
+from openclaw.runtime.errors import (
+    ClassifiedError,
+    ErrorClass,
+    NotControlled,
+    Retry,
+    TerminalError,
+    classify,
+    reason_of,
+)
 from openclaw.runtime.manager import Manager, Options
 from openclaw.runtime.predicates import (
     Always,
@@ -23,11 +31,13 @@ from openclaw.runtime.predicates import (
 from openclaw.runtime.queue import Key, Priority
 from openclaw.runtime.reconciler import Index, Owns, Reconciler, Watch, index
 from openclaw.runtime.result import Result
+from openclaw.runtime.services import Services
 
 __all__ = [
     "Always",
     "AnnotationChanged",
     "Applied",
+    "ClassifiedError",
     "ContentChanged",
     "Context",
     "DeletionChanged",
@@ -50,6 +60,7 @@ __all__ = [
     "ResourceVersionChanged",
     "Result",
     "Retry",
+    "Services",
     "SpecChanged",
     "StatusChanged",
     "TerminalError",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import orjson
 
@@ -27,6 +27,10 @@ __all__ = ["Applied", "Applier"]
 log = Log(__name__)
 
 _SHOWN_PATHS = 20
+
+# No object has this resourceVersion, so a server-side apply that names it can only create: where there is an
+# object already, it is a conflict, and nothing of ours gets into what may be anybody's.
+_NONE_YET: Final = "1"
 
 _Place = tuple[ResourceKind, str, str]
 """Kind, namespace and name of a child."""
@@ -77,7 +81,9 @@ class Applier:
         self._subscriptions = {} if subscriptions is None else subscriptions
         self._unsettled: dict[_Place, _Settled] = {}
         self._deleted: dict[_Place, str] = {}
+        self._made: dict[_Place, tuple[Key, str | None]] = {}
         self._taken: dict[_Place, set[Key]] = {}
+        self._unheard: set[Key] = set()
 
     async def apply(
         self, root: CustomResource, kind: ResourceKind, intent: dict[str, Any], exact: Sequence[str] = ()
@@ -97,48 +103,109 @@ class Applier:
         adopt(intent, root)
         name = intent["metadata"].get("name") or ""
         namespace = intent["metadata"].get("namespace") or ""
+        place = (kind, namespace, name)
         body = orjson.dumps(intent)
         informer = self._informers[kind]
         stored = informer.cache.get(namespace, name)
-        paths: tuple[str, ...] = ()
-        uid: str | None = None
-        if stored is not None:
-            with child_span("diff") as span:
-                live = _typed(kind, orjson.loads(stored))
-                uid = live["metadata"]["uid"]
-                compared = as_compared(intent, live)
-                compared_body = body if compared is intent else orjson.dumps(compared)
+        unseen: bytes | None = None
+        if stored is None:
+            await self._check_root(root, place)
+            try:
+                live = await self._write(root, place, body, intent, {"resourceVersion": _NONE_YET})
+                self._made[place] = _key_of(root), root.metadata.uid
+                return Applied(live, "created")
+            except Conflict:
+                stored = unseen = await self._unseen(place)
+        with child_span("diff") as span:
+            live = _typed(kind, orjson.loads(stored))
+            compared = as_compared(intent, live)
+            compared_body = body if compared is intent else orjson.dumps(compared)
+            if unseen is None:
                 paths = tuple(informer.cache.diff(namespace, name, compared_body) or ())
-                foreign = _foreign_keys(live, intent, exact)
-                note_changes(span, kind, namespace, name, paths + _removed_paths(foreign))
-            if not paths and not foreign:
-                return Applied(live, "unchanged")
-            if is_left_behind(live, root):
-                return Applied(live, "terminating", paths)
-            self._check_control(live, root, kind)
-            if live["metadata"].get("deletionTimestamp"):
-                return Applied(live, "terminating", paths)
-            if foreign:
-                live = await self._remove(informer, live, foreign)
-                if not paths:
-                    return Applied(live, "updated", _removed_paths(foreign))
-                paths += _removed_paths(foreign)
-            elif self._is_settled((kind, namespace, name), body, live):
-                return Applied(live, "unchanged", paths)
-        # What the cache does not know yet may be anybody's: without force, others' fields are a conflict.
+            else:
+                paths = tuple(diff(compared_body, unseen, self._client.field_manager))
+            foreign = _foreign_keys(live, intent, exact)
+            note_changes(span, kind, namespace, name, paths + _removed_paths(foreign))
+        if not paths and not foreign:
+            return Applied(live, "unchanged")
+        if is_left_behind(live, root):
+            if informer.scope != "everything":
+                self._unheard.add(_key_of(root))
+            return Applied(live, "terminating", paths)
+        self._check_control(live, root, kind)
+        if live["metadata"].get("deletionTimestamp"):
+            return Applied(live, "terminating", paths)
+        if foreign:
+            live = await self._remove(informer, live, foreign)
+            if not paths:
+                return Applied(live, "updated", _removed_paths(foreign))
+            paths += _removed_paths(foreign)
+        elif self._is_settled(place, body, live):
+            return Applied(live, "unchanged", paths)
+        # Where somebody has put another object under the name meanwhile, force must not take it over.
+        live = await self._write(root, place, body, intent, {"uid": live["metadata"]["uid"]})
+        return Applied(live, "updated", paths)
+
+    async def _check_root(self, root: CustomResource, place: _Place) -> None:
+        """Look, before a child is made a second time, whether its root is still there.
+
+        The root's watch may be behind that of the child. Then it is the garbage collector who has deleted the
+        child, and would again, and again, as fast as we make it.
+
+        Raises:
+            Conflict: the root is gone, or being deleted, which its watch is about to tell.
+        """
+        metadata = root.metadata
+        if self._made.get(place) != (_key_of(root), metadata.uid):
+            return
+        try:
+            body = await self._client.get(root.resource, metadata.namespace, metadata.name)
+        except NotFound:
+            now: dict[str, Any] = {}
+        else:
+            now = orjson.loads(body)["metadata"]
+        deleting = bool(now.get("deletionTimestamp")) and metadata.deletion_timestamp is None
+        if now.get("uid") != metadata.uid or deleting:
+            where = f"{root.kind} {metadata.namespace or ''}/{metadata.name}".replace(" /", " ")
+            raise Conflict(409, "Conflict", f"{where} is gone or being deleted: it gets no {place[0].kind}")
+
+    async def _unseen(self, place: _Place) -> bytes:
+        """The object that has a child's name although the cache does not know it.
+
+        It may be younger than the cache, or lack the slot label that the shard's watch asks for.
+
+        Raises:
+            Conflict: it is gone again, so that the child is to be created after all.
+        """
+        kind, namespace, name = place
+        try:
+            return await self._client.get(kind, namespace or None, name)
+        except NotFound as error:
+            msg = f"{kind.kind} {namespace}/{name} was there and is gone again"
+            raise Conflict(409, "Conflict", msg, request=error.request) from error
+
+    async def _write(
+        self,
+        root: CustomResource,
+        place: _Place,
+        body: bytes,
+        intent: dict[str, Any],
+        only_if: dict[str, str],
+    ) -> dict[str, Any]:
+        """Send an intent, provided that the object has the metadata `only_if`; what it is then."""
+        kind, namespace, name = place
         to_send = stamped(intent)
-        if uid is not None:
-            # Where somebody has put another object under the name meanwhile, force must not take it over.
-            to_send = {**to_send, "metadata": {**to_send["metadata"], "uid": uid}}
-        sent = body if to_send is intent else orjson.dumps(to_send)
+        to_send = {**to_send, "metadata": {**to_send["metadata"], **only_if}}
+        sent = orjson.dumps(to_send)
+        exists = "uid" in only_if
         number = self._subscriptions.get(kind)
-        with informer.writing(number, _key_of(root), namespace, name) as answered:
-            answer = await self._client.apply(kind, namespace or None, name, sent, force=stored is not None)
-            live = orjson.loads(answer)
+        with self._informers[kind].writing(number, _key_of(root), namespace, name) as answered:
+            answer = await self._client.apply(kind, namespace or None, name, sent, force=exists)
+            live: dict[str, Any] = orjson.loads(answer)
             answered(answer, live)
         left = diff(sent, answer, self._client.field_manager)
-        self._remember((kind, namespace, name), left, _Settled(_key_of(root), _digest(body), _content(live)))
-        return Applied(live, "updated" if stored is not None else "created", paths)
+        self._remember(place, left, _Settled(_key_of(root), _digest(body), _content(live)))
+        return live
 
     def _check_control(self, live: dict[str, Any], root: CustomResource, kind: ResourceKind) -> None:
         metadata = live["metadata"]
@@ -148,6 +215,15 @@ class Applier:
         except NotControlled:
             self._taken.setdefault(place, set()).add(_key_of(root))
             raise
+
+    def waits_unheard(self, root: Key) -> bool:
+        """Whether the root waits for a former root's child to go, and no event may tell; says so once.
+
+        Such a child has the former root's slot, and its deletion may be told to another shard only.
+        """
+        waits = root in self._unheard
+        self._unheard.discard(root)
+        return waits
 
     def released(self, kind: ResourceKind, namespace: str, name: str) -> set[Key]:
         """The roots that were refused this name; asked when its object went, or changed its owner."""
@@ -175,6 +251,8 @@ class Applier:
         An object of that name which is not ours is left alone.
 
         Raises:
+            Conflict: another object has the name by now, of which the watch is about to tell; or the API
+                server met one of its own, and the object is there still.
             KubeError: the write failed.
         """
         stored = self._informers[kind].cache.get(namespace, name)
@@ -190,20 +268,22 @@ class Applier:
             return "going"
         try:
             await self._client.delete(kind, namespace or None, name, uid=uid)
-        except (NotFound, Conflict):
-            # Gone, or another object has the name by now: the watch is about to tell.
+        except NotFound:
             return "none"
         self._deleted[place] = uid
         return "sent"
 
     def forget(self, root: Key) -> None:
         """A root is gone: drop what is remembered of its children."""
+        self._unheard.discard(root)
         for place in [place for place, known in self._unsettled.items() if known.root == root]:
             del self._unsettled[place]
         for place in [
             place for place in self._deleted if not self._informers[place[0]].cache.get(*place[1:])
         ]:
             del self._deleted[place]
+        for place in [place for place, (key, _) in self._made.items() if key == root]:
+            del self._made[place]
         for place, roots in list(self._taken.items()):
             roots.discard(root)
             if not roots:

@@ -11,7 +11,7 @@ from openclaw.api.kinds import ResourceKind
 from openclaw.api.resource import CustomResource
 from openclaw.api.unstructured import Unstructured
 from openclaw.kube.client import Client
-from openclaw.kube.errors import NotFound
+from openclaw.kube.errors import Conflict, NotFound
 from openclaw.runtime.apply import Applied, Applier
 from openclaw.runtime.informer import OWNER_INDEX, Informer
 from openclaw.runtime.queue import Key
@@ -121,6 +121,41 @@ class Context:
             self.changes.append(f"deleted {kind.resource.kind} {namespace}/{name}")
             self.log.info("deleted child", child=f"{kind.resource.kind} {namespace}/{name}")
         return outcome != "none"
+
+    async def annotate(self, annotations: Mapping[str, str | None], *, insist: bool = False) -> None:
+        """Set annotations of the root, now; None takes one away. Nothing is sent where they are so already.
+
+        Made for marks that must be there before something is done outside: the write is refused where the
+        root has changed since this run read it, so that no two runs, and no run on an old state, mark it
+        alike. The reconciler needs a `finalizer`, with which the generated role allows the write.
+
+        Args:
+            annotations: by name.
+            insist: write also where the root has changed: for what was done outside and must not be lost.
+
+        Raises:
+            Conflict: the root was changed, deleted or replaced meanwhile; let it end the run.
+            KubeError: the write failed; it may have had its effect.
+        """
+        metadata = self._root.metadata
+        changed = {name: it for name, it in annotations.items() if metadata.annotations.get(name) != it}
+        if not changed:
+            return
+        patch = {"uid": metadata.uid, "resourceVersion": metadata.resource_version, "annotations": changed}
+        kind, namespace, name = self._root.resource, metadata.namespace, metadata.name
+        try:
+            body = await self._client.merge_patch(kind, namespace, name, {"metadata": patch})
+            live = orjson.loads(body)["metadata"]
+            metadata.resource_version = live["resourceVersion"]
+        except Conflict:
+            if not insist:
+                raise
+            del patch["resourceVersion"]
+            # The version stays the one that was read: the status, which replaces lists, is still based on it.
+            body = await self._client.merge_patch(kind, namespace, name, {"metadata": patch})
+            live = orjson.loads(body)["metadata"]
+        self._informer(kind).put(body)
+        metadata.annotations = live.get("annotations") or {}
 
     def get(self, kind: type[K], name: str, *, namespace: str | None = None) -> K | None:
         """An object of the root kind or an owned or watched one, from the cache; None when there is none."""

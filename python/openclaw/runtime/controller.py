@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import orjson
@@ -15,7 +16,7 @@ from openclaw.api.kinds import ResourceKind
 from openclaw.kube.client import Client
 from openclaw.kube.errors import ApiError, KubeError, TooManyRequests
 from openclaw.runtime.apply import Applier
-from openclaw.runtime.errors import ErrorClass, Retry, TerminalError, classify
+from openclaw.runtime.errors import ClassifiedError, ErrorClass, Retry, TerminalError, classify
 from openclaw.runtime.informer import Delta, Informer
 from openclaw.runtime.lasterrors import LastErrors
 from openclaw.runtime.predicates import DeletionChanged, OwnersChanged
@@ -24,7 +25,10 @@ from openclaw.runtime.reconciler import Reconciler, Watch, owned_kinds
 from openclaw.runtime.recorder import EventRecorder
 from openclaw.runtime.result import Result
 from openclaw.runtime.run import Runner
+from openclaw.runtime.running import Running
 from openclaw.runtime.runspan import RunSpans, asked_by_this_run
+from openclaw.runtime.turn import Turn
+from openclaw.sharding.fence import Fence
 from openclaw.telemetry.context import log_context
 from openclaw.telemetry.logs import Log
 from openclaw.telemetry.metrics import ControllerMetrics, Outcome
@@ -37,7 +41,12 @@ _CONFLICTS_AT_ONCE: Final = 3
 # What only another change can mend is still tried: a quota or a policy that goes makes no event for us.
 _TERMINAL_BOUNDS: Final = (30.0, 120.0)
 _THROTTLED_SECONDS: Final = 1.0
+# How long a name may have been free before a root that waits for it unheard looks again.
+_UNHEARD_SECONDS: Final = 5.0
+_NO_SLOT: Final = -1
 _SELF: Final = b'{"self":{}}'
+# What fails without a defect of the reconciler.
+_PASSING: Final = (KubeError, ClassifiedError, TimeoutError)
 _NAME_FREED: Final = DeletionChanged() | OwnersChanged()
 
 
@@ -58,9 +67,10 @@ class Controller:
         metrics: of this controller.
         concurrency: most runs at once; the reconciler's own by default.
         tracer: records the runs.
+        fence: knows the slots that this shard acts on; None where there are no shards.
 
     Attributes:
-        running: the keys that are being run, and when each run began, in seconds of the monotonic clock.
+        running: the runs under way.
         last_errors: what the latest failing keys failed for.
     """
 
@@ -73,6 +83,7 @@ class Controller:
         metrics: ControllerMetrics,
         concurrency: int | None = None,
         tracer: Tracer = NO_TRACING,
+        fence: Fence | None = None,
     ) -> None:
         self.name = reconciler.name
         self.reconciler = reconciler
@@ -87,8 +98,10 @@ class Controller:
         self.kinds = {reconciler.root.resource: self._root}
         self._subscriptions: dict[ResourceKind, int] = {}
         self._applier = Applier(client, self.kinds, self._subscriptions)
-        self._spans = RunSpans(tracer, self.name, reconciler.root.resource, self.kinds)
-        self.running: dict[Key, float] = {}
+        self._spans = RunSpans(tracer, self.name, reconciler.root.resource, self.kinds, fence)
+        self._fence = fence
+        self.running = Running()
+        self._turn = Turn()
         self.last_errors = LastErrors()
         self._subscribe(informers)
         self.recorder = (
@@ -137,8 +150,11 @@ class Controller:
         """Enqueue the roots that wait for the name of an object which is none of theirs."""
 
         def enqueue(delta: Delta) -> None:
+            roots = self._applier.released(kind, delta.key.namespace, delta.key.name)
+            if not roots:
+                return
             reason = f"{kind.kind} {delta.reason}"
-            for root in self._applier.released(kind, delta.key.namespace, delta.key.name):
+            for root in roots:
                 cause = self._spans.cause(delta, reason, kind, named=True)
                 self.queue.add(root, delta.priority, reason, cause=cause)
 
@@ -195,14 +211,74 @@ class Controller:
 
     async def _work(self) -> None:
         while True:
+            waits = not self.queue
             try:
                 work = await self.queue.get()
             except QueueClosed:
                 return
+            if waits:
+                self._turn.begin()
+            slot = self._slot(work.key)
             try:
-                await self._process(work)
+                if self._begins_on(slot):
+                    with self._within_fence(slot), self.running.during(work.key, slot):
+                        await self._process(work)
             finally:
                 self.queue.done(work.key)
+                if not self._begins_on(slot):
+                    self._forget(*self._others([work.key]))
+            await self._turn.pause()
+
+    def _slot(self, key: Key) -> int | None:
+        """The slot of a root, where there are shards; `_NO_SLOT` of one that is not in the cache."""
+        if self._fence is None:
+            return None
+        slot = self._root.cache.slot_of(*key)
+        return _NO_SLOT if slot is None else slot
+
+    def _begins_on(self, slot: int | None) -> bool:
+        # What is not in the cache is run too, to forget what is known of it; the fence lets it write nothing.
+        return self._fence is None or slot is None or slot == _NO_SLOT or self._fence.begins(slot)
+
+    def _within_fence(self, slot: int | None) -> AbstractContextManager[None]:
+        return nullcontext() if self._fence is None or slot is None else self._fence.acting_on(slot)
+
+    def _others(self, keys: Iterable[Key]) -> list[Key]:
+        """Those that are not this shard's: the name may be that of a new object by now, in a slot of ours."""
+        slots = ((key, self._slot(key)) for key in keys)
+        return [key for key, slot in slots if slot == _NO_SLOT or not self._begins_on(slot)]
+
+    def _forget(self, *keys: Key) -> None:
+        """Drop all that is known of keys which are another shard's from now on."""
+        gone = set(keys)
+        self.queue.discard(gone.__contains__)
+        for key in keys:
+            self.last_errors.forget(key)
+            self._applier.forget(key)
+
+    async def drain(self, slots: frozenset[int], seconds: float) -> bool:
+        """Begin no more runs of these slots' objects; those under way end, or are cut off after `seconds`.
+
+        What is known of the objects is forgotten. Their deltas must have stopped.
+
+        Returns:
+            Whether runs were cut off: a write of theirs may be under way still.
+        """
+        keys = [Key(*key) for key in self._root.cache.keys_in(slots)]
+        gone = set(keys)
+        self.queue.discard(gone.__contains__)
+        cut = await self.running.end(slots, seconds)
+        if cut:
+            self.log.warning("runs were cut off: their slots go to another shard", objects=[*map(str, cut)])
+        self._forget(*self._others(keys))
+        return bool(cut)
+
+    def abandon(self, why: str) -> None:
+        """Cut off every run at once: the fence is down."""
+        cut = self.running.cut()
+        self.queue.discard(lambda _: True)
+        if cut:
+            self.log.warning("runs were cut off", why=why, objects=[*map(str, cut)])
 
     async def _process(self, work: Work) -> None:
         """Run once and decide what becomes of the key. Raises nothing but cancellation."""
@@ -211,7 +287,6 @@ class Controller:
         terminal = panic = False
         attempt = self.queue.failures(work.key) + 1
         reconcile_id = f"{random.getrandbits(64):016x}"
-        self.running[work.key] = run.started
         # Around all of the run, so that what is said of its end can be joined with what it said itself.
         said = log_context(
             controller=self.name,
@@ -231,20 +306,25 @@ class Controller:
                 self._spans.failed(span, error, kind)
                 self.last_errors.note(work.key, error, kind.value, attempt)
                 terminal = kind is ErrorClass.TERMINAL
-                panic = kind is ErrorClass.TRANSIENT and not isinstance(error, KubeError | TimeoutError)
+                panic = kind is ErrorClass.TRANSIENT and not isinstance(error, _PASSING)
                 outcome = self._failed(work, error, kind)
             finally:
-                self.running.pop(work.key, None)
                 failed = outcome == "error"
                 run.end(outcome, terminal=terminal and failed, panic=panic and failed, exemplar=span.ids)
                 self._spans.complete(span, work, attempt=attempt, result=outcome)
 
     def _succeeded(self, key: Key, result: Result | None) -> Outcome:
-        self.queue.forget(key)
         self.last_errors.forget(key)
-        if result is None or result.requeue_after is None:
+        asked = None if result is None else result.requeue_after
+        if self._applier.waits_unheard(key):
+            at_most = _UNHEARD_SECONDS if asked is None else min(asked, _UNHEARD_SECONDS)
+            cause = asked_by_this_run("former child goes")
+            self.queue.retry(key, "former child goes", at_most=at_most, cause=cause)
+            return "requeue"
+        self.queue.forget(key)
+        if asked is None:
             return "success"
-        delay = result.requeue_after
+        delay = asked
         cause = asked_by_this_run("requested", delay)
         self.queue.add(key, Priority.RETRY, "requested", delay=delay, cause=cause)
         return "requeue_after"
@@ -255,6 +335,10 @@ class Controller:
         if kind is ErrorClass.GONE:
             self.queue.forget(key)
             self.log.info("the namespace is being deleted", **fields)
+            return "success"
+        if kind is ErrorClass.FENCED:
+            self.queue.forget(key)
+            self.log.info("the object is another shard's", **fields)
             return "success"
         if kind is ErrorClass.THROTTLED:
             wait = _wait_of(error) * random.uniform(1.0, 1.2)
@@ -273,13 +357,13 @@ class Controller:
             self.log.debug("conflict, running again", **fields, delay_seconds=round(delay, 3))
             return "requeue"
         # A server that is overloaded says 503 and when to come back.
-        asked = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
+        asked = error.retry_after or 0.0 if isinstance(error, ApiError | ClassifiedError) else 0.0
         at_least, at_most = _TERMINAL_BOUNDS if kind is ErrorClass.TERMINAL else (asked, math.inf)
         delay = self.queue.retry(
             key, "failed", at_least=at_least, at_most=at_most, cause=asked_by_this_run("failed")
         )
         current_span().set("openclaw.requeue_delay", delay)
-        expected = isinstance(error, KubeError | TerminalError | InvalidObjectError | TimeoutError)
+        expected = isinstance(error, (*_PASSING, TerminalError, InvalidObjectError))
         fields |= {"error_class": kind.value, "delay_seconds": round(delay, 3)}
         if not expected:
             del fields["error"]  # the exception says it, with its type
@@ -291,6 +375,6 @@ class Controller:
 def _wait_of(error: Exception) -> float:
     if isinstance(error, Retry):
         return error.after
-    if isinstance(error, ApiError) and error.retry_after is not None:
+    if isinstance(error, ApiError | ClassifiedError) and error.retry_after is not None:
         return max(error.retry_after, 0.1)
     return _THROTTLED_SECONDS

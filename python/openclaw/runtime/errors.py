@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import Final
+from typing import ClassVar, Final
 
 from openclaw.api.errors import InvalidObjectError
 from openclaw.kube.errors import (
@@ -17,8 +17,17 @@ from openclaw.kube.errors import (
     KubeError,
     TooManyRequests,
 )
+from openclaw.sharding.fence import LostFence
 
-__all__ = ["ErrorClass", "NotControlled", "Retry", "TerminalError", "classify", "reason_of"]
+__all__ = [
+    "ClassifiedError",
+    "ErrorClass",
+    "NotControlled",
+    "Retry",
+    "TerminalError",
+    "classify",
+    "reason_of",
+]
 
 NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
 # Method not allowed, request too large, unsupported media type: the same request fails the same way again.
@@ -40,6 +49,25 @@ class ErrorClass(enum.Enum):
     """Will not pass by itself: a condition and an event, and only slow retries until something changes."""
     GONE = "gone"
     """The namespace is being deleted: nothing can be created and nothing needs to be."""
+    FENCED = "fenced"
+    """The shard may not act on the object any more: nothing is written, whoever has it now runs it."""
+
+
+class ClassifiedError(Exception):
+    """An error that names its own class: the base of those that rooms above the runtime bring.
+
+    Its text is shown to whoever may see the object, so it holds no secret.
+
+    Attributes:
+        error_class: what it leads to.
+        reason: a CamelCase word for a condition or an event; the error's class by default.
+        retry_after: seconds that the other side asks us to wait, or None. A throttled run waits them, a
+            transient one at least them.
+    """
+
+    error_class: ClassVar[ErrorClass] = ErrorClass.TRANSIENT
+    reason: str = ""
+    retry_after: float | None = None
 
 
 class TerminalError(Exception):
@@ -77,18 +105,25 @@ class Retry(Exception):
         self.after = after
 
 
+_CLASSES: Final = (
+    (LostFence, ErrorClass.FENCED),
+    ((Conflict, AlreadyExists), ErrorClass.CONFLICT),
+    ((TooManyRequests, Retry), ErrorClass.THROTTLED),
+    ((Forbidden, Invalid, BadRequest, TerminalError, InvalidObjectError), ErrorClass.TERMINAL),
+)
+
+
 def classify(error: BaseException) -> ErrorClass:
     """The class of an error that ended a reconcile or one component of it."""
-    if isinstance(error, Conflict | AlreadyExists):
-        return ErrorClass.CONFLICT
-    if isinstance(error, TooManyRequests | Retry):
-        return ErrorClass.THROTTLED
-    if isinstance(error, Forbidden):
-        if any(cause.get("reason") == NAMESPACE_TERMINATING for cause in error.causes):
-            return ErrorClass.GONE
-        return ErrorClass.TERMINAL
-    if isinstance(error, Invalid | BadRequest | TerminalError | InvalidObjectError):
-        return ErrorClass.TERMINAL
+    if isinstance(error, ClassifiedError):
+        return error.error_class
+    if isinstance(error, Forbidden) and any(
+        cause.get("reason") == NAMESPACE_TERMINATING for cause in error.causes
+    ):
+        return ErrorClass.GONE
+    for types, error_class in _CLASSES:
+        if isinstance(error, types):
+            return error_class
     if isinstance(error, ApiError) and error.code in _NEVER_BETTER:
         return ErrorClass.TERMINAL
     return ErrorClass.TRANSIENT
@@ -96,7 +131,7 @@ def classify(error: BaseException) -> ErrorClass:
 
 def reason_of(error: BaseException) -> str:
     """A CamelCase word for an error, fit for a condition or an event."""
-    if isinstance(error, TerminalError | KubeError):
+    if isinstance(error, TerminalError | KubeError | ClassifiedError):
         reason = str(getattr(error, "reason", ""))
         if _REASON.fullmatch(reason):
             return reason

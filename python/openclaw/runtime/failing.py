@@ -17,7 +17,7 @@ from openclaw.api.conditions import Condition, Conditions
 from openclaw.api.resource import CustomResource
 from openclaw.kube.errors import ApiError, KubeError
 from openclaw.runtime.context import Context
-from openclaw.runtime.errors import ErrorClass, TerminalError, classify, reason_of
+from openclaw.runtime.errors import ClassifiedError, ErrorClass, TerminalError, classify, reason_of
 from openclaw.telemetry.redact import redact_text
 
 __all__ = ["FAILURES_TOLD", "RECONCILING", "STALLED", "conditions_of", "state_outcome", "text_of", "warn"]
@@ -85,7 +85,7 @@ def text_of(error: Exception) -> str:
     """An error in words for people who may see the object, without what has the shape of a secret."""
     if isinstance(error, ApiError) and error.message:
         text = error.message  # the server's own words; which request it was is in the log
-    elif isinstance(error, TerminalError | KubeError | TimeoutError):
+    elif isinstance(error, TerminalError | KubeError | ClassifiedError | TimeoutError):
         text = str(error)
     elif isinstance(error, ValidationError):
         # Its own text has the values.

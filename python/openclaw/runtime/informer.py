@@ -5,19 +5,31 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from openclaw._core import Cache
 from openclaw.api.kinds import ResourceKind
-from openclaw.kube.listwatch import Batch, ListWatch, WatchState
+from openclaw.kube.listwatch import ListWatch, WatchState
+from openclaw.kube.selection import Select, by_label, by_uid
+from openclaw.kube.sink import Batch
 from openclaw.kube.transport import Transport
 from openclaw.runtime.inflight import InFlight
+from openclaw.runtime.ownership import SLOT_LABEL
 from openclaw.runtime.predicates import Predicate
 from openclaw.runtime.queue import Key, Priority
 from openclaw.runtime.reconciler import Index
 from openclaw.telemetry.tracing import NO_TRACING, Tracer
 
-__all__ = ["OWNER_INDEX", "Delta", "Informer"]
+__all__ = ["OWNER_INDEX", "Delta", "Informer", "Scope"]
+
+Scope = Literal["everything", "roots", "children"]
+"""What of a kind is read: all objects, or those of some slots, by roots or children; see `_core.Cache`."""
+
+_SELECT: Final[dict[Scope, Select | None]] = {
+    "everything": None,
+    "roots": by_uid,
+    "children": by_label(SLOT_LABEL),
+}
 
 OWNER_INDEX = "openclaw.dev/owner-uid"
 """The index that every informer has: from the uid of an owner to what it owns."""
@@ -42,13 +54,18 @@ class Informer:
 
     Subscriptions and indexes must be declared before `run`.
 
+    With the scope of roots or children it reads the objects of some slots, of none at first: `gain` reads
+    more of them, quietly; `start` hands out their objects and, from then on, their deltas, until `stop`;
+    `lose` forgets them. With the scope of everything these do nothing, so that a shard need not tell its
+    informers apart. Deltas that wait for the end of a write may still come after `stop`.
+
     Args:
         transport: how the API server is reached.
         kind: what is watched.
         field_manager: whose managedFields entry the cache keeps, for the drift check.
+        scope: what of the kind is read.
         namespace: one namespace, or None for all.
         on_restart: told why a watch was begun again.
-        on_received: told when the server sent something.
         tracer: records lists.
     """
 
@@ -58,13 +75,14 @@ class Informer:
         kind: ResourceKind,
         *,
         field_manager: str,
+        scope: Scope = "everything",
         namespace: str | None = None,
         on_restart: Callable[[str], None] | None = None,
-        on_received: Callable[[], None] | None = None,
         tracer: Tracer = NO_TRACING,
     ) -> None:
         self.kind = kind
-        self.cache = Cache(manager=field_manager)
+        self.scope = scope
+        self.cache = Cache(manager=field_manager, scope=scope)
         self.cache.add_index(OWNER_INDEX, "metadata.ownerReferences[*].uid")
         self._indexes: dict[str, str] = {}
         self._handlers: dict[int, tuple[Handler, Priority]] = {}
@@ -75,8 +93,8 @@ class Informer:
             self.cache,
             self._dispatch,
             namespace=namespace,
+            select=_SELECT[scope],
             on_restart=on_restart,
-            on_received=on_received,
             tracer=tracer,
         )
 
@@ -111,6 +129,46 @@ class Informer:
         """List and watch until cancelled."""
         await self.listwatch.run()
 
+    async def gain(self, slots: Iterable[int]) -> None:
+        """Read the objects of these slots, too; returns when they are all there, or were lost meanwhile."""
+        if self.scope == "everything":
+            await self.listwatch.synced.wait()
+        else:
+            await self.listwatch.gain(slots)
+
+    def start(self, slots: Iterable[int]) -> None:
+        """Hand out the objects of these slots as `added`, and from now on what matters of them.
+
+        Raises:
+            RuntimeError: a slot was not gained.
+        """
+        if self.scope != "everything":
+            self._dispatch(self.cache.start(slots), initial=True)
+
+    def stop(self, slots: Iterable[int]) -> None:
+        """Hand out no more of these slots. Their objects stay, up to date, for the runs in flight."""
+        if self.scope != "everything":
+            self.cache.stop(slots)
+            self.listwatch.catch_up()
+
+    def lose(self, slots: Iterable[int]) -> None:
+        """Forget these slots and their objects."""
+        if self.scope != "everything":
+            self.listwatch.lose(slots)
+            self.listwatch.catch_up()
+
+    @property
+    def foreign(self) -> int:
+        """Objects of other slots that the server sent, in lists and watches."""
+        stats = self.cache.stats()
+        return stats["events_foreign"] + stats["objects_foreign"]
+
+    @property
+    def server_filters(self) -> bool | None:
+        """Whether the server sends this shard's slots only; None as long as one cannot tell."""
+        foreign = self.listwatch.foreign_despite_selector
+        return None if foreign is None else foreign == 0
+
     def _dispatch(self, batch: Batch, initial: bool) -> None:  # noqa: FBT001 - the signature of on_batch
         for number, namespace, name, reason, uid in batch.deltas:
             handler, priority = self._handlers[number]
@@ -142,6 +200,8 @@ class Informer:
 
             def answered(body: bytes, live: dict[str, Any]) -> None:
                 self.put(body)
+                # The event may be in the cache already while its delta is still on its way here.
+                self.listwatch.catch_up()
                 metadata = live["metadata"]
                 write.answer = metadata["uid"], metadata["resourceVersion"]
 
@@ -162,6 +222,8 @@ class Informer:
 
     def unready(self, grace: float) -> str | None:
         """Why decisions on this cache may be stale, or None; a watch may be away for `grace` seconds."""
+        if self.listwatch.idle and self.listwatch.state is not WatchState.STOPPED:
+            return None
         if not self.synced:
             error = self.listwatch.last_error
             return f"{self.kind.qualified}: not listed yet" + (f": {error}" if error else "")

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from openclaw._core import keep_less_memory
 from openclaw.api.kinds import ResourceKind
 from openclaw.kube.client import Client
 from openclaw.kube.config import ConfigError, ConfigSource
 from openclaw.kube.transport import Transport
 from openclaw.runtime.controller import Controller
-from openclaw.runtime.informer import Informer
+from openclaw.runtime.informer import Informer, Scope
+from openclaw.runtime.informers import Informers, scopes_of
 from openclaw.runtime.inspection import inspect_runtime
 from openclaw.runtime.observing import level_signals, tracing
-from openclaw.runtime.reconciler import Reconciler, owned_kinds
-from openclaw.runtime.startup import tell_when_synced
-from openclaw.telemetry.debug import DebugServer
+from openclaw.runtime.options import Options
+from openclaw.runtime.reconciler import Reconciler
+from openclaw.runtime.services import Services
+from openclaw.runtime.share import Share
+from openclaw.runtime.startup import look_for, tell_when_synced
+from openclaw.runtime.working import work_until
+from openclaw.sharding.departure import comes_back
+from openclaw.sharding.fence import Fence
+from openclaw.sharding.membership import Membership, NameTaken
+from openclaw.sharding.options import ShardOptions
+from openclaw.telemetry.context import log_context
 from openclaw.telemetry.health import HealthChecks
 from openclaw.telemetry.internals import InternalMetrics
-from openclaw.telemetry.logs import Log, LogFormat, LogLevel, configure
+from openclaw.telemetry.listener import Address, BindError
+from openclaw.telemetry.logs import Log, configure
 from openclaw.telemetry.metrics import CacheStats, Metrics
-from openclaw.telemetry.server import Address, BindError, TelemetryServer
+from openclaw.telemetry.shards import ShardMetrics
 from openclaw.telemetry.tracing import Tracer
 
 __all__ = ["Manager", "Options"]
@@ -33,55 +44,6 @@ log = Log(__name__)
 
 _WATCH_GRACE_SECONDS: Final = 5.0
 _EVENTS_SECONDS: Final = 3.0
-_LONGEST_MANAGER: Final = 128  # bytes; the API server's limit
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How a manager runs.
-
-    Attributes:
-        kubeconfig: a path; by default `$KUBECONFIG`, `~/.kube/config`, then the pod's service account.
-        context: name of a context of it.
-        namespace: watch this namespace only; None for all.
-        metrics_address: `HOST:PORT` for /metrics, /healthz and /readyz; None serves nothing.
-        concurrency: most runs at once of each controller; by default each reconciler's own.
-        field_manager: the name under which writes own fields, 1 to 128 printable characters. Do not change
-            it for a running system: fields that were stated under the old name stay the old name's.
-        grace: seconds that runs in flight get when the manager is stopped; 0 cuts them off.
-        tracing: record traces; by default as OpenTelemetry's variables say.
-        debug_address: `HOST:PORT` for the debug page; without a host, loopback; None serves none.
-    """
-
-    kubeconfig: str | None = None
-    context: str | None = None
-    namespace: str | None = None
-    metrics_address: str | None = None
-    concurrency: int | None = None
-    field_manager: str = "openclaw"
-    grace: float = 20.0
-    log_format: LogFormat = "auto"
-    log_level: LogLevel = "info"
-    user_agent: str = field(default="openclaw")
-    tracing: bool | None = None
-    debug_address: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what could not work.
-
-        Raises:
-            ValueError: names the option.
-        """
-        size = len(self.field_manager.encode("utf-8", "replace"))
-        if not self.field_manager.strip() or size > _LONGEST_MANAGER or not self.field_manager.isprintable():
-            msg = (
-                f"the field manager's name {self.field_manager!r} must be 1 to {_LONGEST_MANAGER} "
-                "printable characters"
-            )
-            raise ValueError(msg)
-        if not 0 <= self.grace < float("inf"):
-            msg = f"the grace of {self.grace} s must be at least 0 seconds"
-            raise ValueError(msg)
 
 
 class Manager:
@@ -108,28 +70,39 @@ class Manager:
         _check_names(reconcilers)
         self.reconcilers = reconcilers
         self.options = options or Options()
+        for reconciler in reconcilers:
+            scopes_of(type(reconciler), sharded=self.options.shard is not None)
         self.metrics = Metrics()
         self.health = HealthChecks()
-        self.informers: dict[ResourceKind, Informer] = {}
+        self.membership: Membership | None = None
+        self._fence = None if self.options.shard is None else Fence(self.options.shard.name)
+        self.informers = Informers()
         self.controllers: list[Controller] = []
         self.address: Address | None = None
         self.debug_address: Address | None = None
         self._internals = InternalMetrics(self.metrics.registry)
         self._transport = transport
+        self._serving: Transport | None = None
         self._tracer = tracer
         self._stop = asyncio.Event()
         self.health.add("running", lambda: "stopping" if self._stop.is_set() else None)
+
+    @property
+    def fence(self) -> Fence | None:
+        """What every write of a shard has to pass; None without shards."""
+        return self._fence
 
     def run(self) -> None:
         """Run until SIGTERM or SIGINT, with logging set up; a second signal stops at once.
 
         Raises:
-            SystemExit: there is no usable Kubernetes configuration, or an address cannot be listened on.
-                Python prints the reason, a line, and exits with status 1.
+            SystemExit: there is no usable Kubernetes configuration, an address cannot be listened on, or
+                another process has this shard's name. Python prints the reason, a line, and exits with
+                status 1.
         """
         try:
             self.run_until_signal()
-        except (ConfigError, BindError) as error:
+        except (ConfigError, BindError, NameTaken) as error:
             raise SystemExit(str(error)) from error
 
     def run_until_signal(self) -> None:
@@ -138,8 +111,12 @@ class Manager:
         Raises:
             ConfigError: there is no usable Kubernetes configuration.
             BindError: the metrics address cannot be listened on.
+            NameTaken: another process has this shard's name.
         """
         configure(level=self.options.log_level, format=self.options.log_format)
+        keep_less_memory()
+        # What is there by now stays: no collection need look at it again.
+        gc.freeze()
         asyncio.run(self._run_with_signals())
 
     async def _run_with_signals(self) -> None:
@@ -176,22 +153,25 @@ class Manager:
         Raises:
             ConfigError: there is no usable Kubernetes configuration.
             BindError: the metrics address cannot be listened on.
+            NameTaken: another process has this shard's name.
         """
         async with contextlib.AsyncExitStack() as stack:
+            if self.options.shard is not None:
+                stack.enter_context(log_context(shard=self.options.shard.name))
             tracer = self._tracer
             if tracer is None:
                 tracer = await stack.enter_async_context(tracing(self._internals, asked=self.options.tracing))
             transport = self._transport
             if transport is None:
                 transport = await stack.enter_async_context(self._own_transport())
-            client = Client(transport, field_manager=self.options.field_manager)
+            self._serving = transport
+            client = Client(transport, field_manager=self.options.field_manager, fence=self._fence)
             self._build(client, tracer)
+            services = Services(self.metrics, self.health, self._fence, self._count)
+            for reconciler in self.reconcilers:
+                await stack.enter_async_context(reconciler.lifespan(services))
             if self.options.metrics_address is not None:
-                address = Address.parse(self.options.metrics_address)
-                server = TelemetryServer(address, metrics=self.metrics, health=self.health)
-                await stack.enter_async_context(server)
-                self.address = server.address
-                log.info("serving metrics and health", address=str(self.address))
+                await self._serve_metrics(stack, self.options.metrics_address)
             if self.options.debug_address is not None:
                 await self._serve_debug(stack, self.options.debug_address)
             log.info(
@@ -202,25 +182,49 @@ class Manager:
             )
             async with _tasks() as background:
                 background.create_task(self._internals.measure_lag(), name="event-loop-lag")
-                for informer in self.informers.values():
+                for informer in self.informers:
                     background.create_task(informer.run(), name=f"watch-{informer.kind.plural}")
-                informers = list(self.informers.values())
-                background.create_task(
-                    tell_when_synced(informers, client, self.options.namespace), name="synced"
+                background.create_task(self._tell(Client(transport)), name="synced")
+                recorders = {it.name: it.recorder for it in self.controllers if it.recorder is not None}
+                for name, recorder in recorders.items():
+                    background.create_task(recorder.run(), name=f"events-{name}")
+                taken = await work_until(
+                    self._stop,
+                    self.controllers,
+                    grace=self.options.grace,
+                    membership=self.membership,
+                    hold=self._hold,
                 )
-                for controller in self.controllers:
-                    if controller.recorder is not None:
-                        background.create_task(controller.recorder.run(), name=f"events-{controller.name}")
-                await self._work()
-                for controller in self.controllers:
-                    if controller.recorder is not None:
-                        await controller.recorder.drain(_EVENTS_SECONDS)
+                for recorder in recorders.values():
+                    await recorder.drain(_EVENTS_SECONDS)
+        if taken is not None:
+            raise taken
         log.info("manager stopped")
 
+    async def _tell(self, asker: Client) -> None:
+        """Say what the first lists brought, and whether the namespace is there at all."""
+        if self.options.shard is None:
+            await tell_when_synced(list(self.informers), asker, self.options.namespace)
+        elif self.options.namespace is not None:
+            await look_for(self.options.namespace, asker)
+
+    def _count(self, kind: ResourceKind, index: str, value: str) -> int:
+        return len(self.informers[kind].cache.lookup(index, value))
+
+    async def _serve_metrics(self, stack: contextlib.AsyncExitStack, address: str) -> None:
+        from openclaw.telemetry.server import TelemetryServer  # noqa: PLC0415 - brings aiohttp
+
+        server = TelemetryServer(Address.parse(address), metrics=self.metrics, health=self.health)
+        await stack.enter_async_context(server)
+        self.address = server.address
+        log.info("serving metrics and health", address=str(self.address))
+
     async def _serve_debug(self, stack: contextlib.AsyncExitStack, address: str) -> None:
+        from openclaw.telemetry.debug import DebugServer  # noqa: PLC0415 - brings aiohttp
+
         server = DebugServer(
             Address.parse(address, flag="--debug-address"),
-            lambda: inspect_runtime(self.controllers, self.informers.values()),
+            lambda: inspect_runtime(self.controllers, self.informers, self.membership),
         )
         await stack.enter_async_context(server)
         self.debug_address = server.address
@@ -235,65 +239,78 @@ class Manager:
             yield transport
 
     def _build(self, client: Client, tracer: Tracer) -> None:
+        def make(kind: ResourceKind, scope: Scope) -> Informer:
+            return self._informer(client.transport, kind, scope, tracer)
+
         for reconciler in self.reconcilers:
-            cls = type(reconciler)
-            kinds = [cls.root.resource]
-            kinds += [owned.child.resource for owned in owned_kinds(cls)]
-            kinds += [watch.target.resource for watch in cls.watches]
-            for kind in kinds:
-                if kind not in self.informers:
-                    self.informers[kind] = self._informer(client.transport, kind, tracer)
+            self.informers.add(reconciler, make, sharded=self._fence is not None)
         for reconciler in self.reconcilers:
             self.controllers.append(
                 Controller(
                     reconciler,
                     client=client,
-                    informers=self.informers,
+                    informers=self.informers.of(reconciler),
                     metrics=self.metrics.controller(reconciler.name),
                     concurrency=self.options.concurrency,
                     tracer=tracer,
+                    fence=self._fence,
                 )
             )
+        if self.options.shard is not None and self._fence is not None:
+            self.membership = self._member(self.options.shard, self._fence, client.transport, tracer)
 
-    def _informer(self, transport: Transport, kind: ResourceKind, tracer: Tracer) -> Informer:
-        watch = self.metrics.watch(kind.kind)
+    def _member(self, shard: ShardOptions, fence: Fence, transport: Transport, tracer: Tracer) -> Membership:
+        membership = Membership(
+            shard,
+            transport,
+            shard.namespace or transport.namespace,
+            Share(
+                self.informers,
+                self.controllers,
+                fence,
+                margin=shard.lease_seconds - shard.fence_seconds,
+            ),
+            fence=fence,
+            metrics=ShardMetrics(self.metrics.registry),
+            covers=self._covers(),
+            tracer=tracer,
+        )
+        self.health.add("shard", membership.unready)
+        return membership
+
+    def _covers(self) -> str:
+        """Of which kinds and namespaces the controllers act on objects."""
+        kinds = sorted(it.root.resource.qualified for it in self.reconcilers)
+        where = f"namespace {self.options.namespace}" if self.options.namespace else "all namespaces"
+        return f"{', '.join(kinds)} in {where}"
+
+    def _informer(self, transport: Transport, kind: ResourceKind, scope: Scope, tracer: Tracer) -> Informer:
+        # A kind that is read in two ways has two caches; its name alone is that of the first.
+        again = any(informer.kind == kind for informer in self.informers)
+        label = f"{kind.kind} ({scope})" if again else kind.kind
+        watch = self.metrics.watch(label)
         informer = Informer(
             transport,
             kind,
+            scope=scope,
             field_manager=self.options.field_manager,
             namespace=self.options.namespace if kind.namespaced else None,
             on_restart=watch.restarted,
-            on_received=watch.event,
             tracer=tracer,
         )
-        self.metrics.follow_cache(kind.kind, lambda: _stats(informer))
-        self.health.add(f"cache-{kind.qualified}", lambda: informer.unready(_WATCH_GRACE_SECONDS))
+        watch.follow(lambda: informer.listwatch.last_received)
+        self.metrics.follow_cache(label, lambda: _stats(informer))
+        name = f"cache-{kind.qualified}" + (f"-{scope}" if again else "")
+        self.health.add(name, lambda: informer.unready(_WATCH_GRACE_SECONDS))
         return informer
 
-    async def _work(self) -> None:
-        """Run the controllers until `stop`, then let runs in flight end within the grace."""
-        workers = asyncio.gather(*(controller.run() for controller in self.controllers))
-        stopping = asyncio.ensure_future(self._stop.wait())
-        try:
-            await asyncio.wait((workers, stopping), return_when=asyncio.FIRST_COMPLETED)
-            for controller in self.controllers:
-                controller.close()
-            if workers.done():
-                await workers
-                return
-            done, _ = await asyncio.wait((workers,), timeout=self.options.grace)
-            if done:
-                await workers
-            else:
-                running = sum(controller.queue.running for controller in self.controllers)
-                log.warning("runs were cut off at the end of the grace", runs=running)
-        finally:
-            stopping.cancel()
-            for controller in self.controllers:
-                controller.close()  # a worker whose run swallows the cancellation ends here
-            workers.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await workers
+    async def _hold(self) -> float | None:
+        """For how many seconds the slots of this shard are to wait for its return; None: it does not come."""
+        shard, membership, transport = self.options.shard, self.membership, self._serving
+        if shard is None or membership is None or transport is None:
+            return None
+        back = await comes_back(transport, membership.namespace, shard.name)
+        return shard.hold_seconds if back else None
 
 
 def _check_names(reconcilers: Sequence[Reconciler[Any]]) -> None:

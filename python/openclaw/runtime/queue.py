@@ -16,7 +16,7 @@ import itertools
 import math
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from openclaw.kube.backoff import Backoff
@@ -80,11 +80,12 @@ class _Entry:
     ready: bool = False
     ticket: int = -1
     """The number of its place in the heap of delayed keys; -1 while it has none."""
-    reasons: dict[str, None] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
     causes: tuple[object, ...] = ()
 
     def note(self, reason: str, cause: object) -> None:
-        self.reasons[reason] = None
+        if reason not in self.reasons:  # few; after a start there are entries of everything
+            self.reasons += (reason,)
         if cause is not None and len(self.causes) < _CAUSES_KEPT and cause not in self.causes:
             self.causes += (cause,)
 
@@ -214,6 +215,17 @@ class Queue:
         """The key succeeded, or is no more: its backoff begins anew."""
         self._backoffs.pop(key, None)
 
+    def discard(self, unwanted: Callable[[Key], bool]) -> None:
+        """Forget all about the keys that are `unwanted`, but for runs that are under way."""
+        for key in [key for key in self._entries if unwanted(key)]:
+            entry = self._entries.pop(key)
+            if entry.ready:
+                self._ready -= 1
+                self._leave_lane(key, entry.priority)
+        for known in (self._held, self._backoffs):
+            for key in [key for key in known if unwanted(key)]:
+                del known[key]
+
     async def get(self) -> Work:
         """The next key that is due; waits for one. Call `done` with it afterwards.
 
@@ -303,9 +315,7 @@ class Queue:
             self._ready -= 1
             self._running.add(key)
             self._held.pop(key, None)
-            return Work(
-                key, priority, tuple(entry.reasons), max(0.0, self._clock() - entry.due), entry.causes
-            )
+            return Work(key, priority, entry.reasons, max(0.0, self._clock() - entry.due), entry.causes)
         return None
 
     def _wake(self) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
@@ -13,6 +14,7 @@ from openclaw.api.resource import CustomResource
 from openclaw.api.unstructured import Unstructured
 from openclaw.runtime.predicates import ContentChanged, DeletionChanged, GenerationChanged, Predicate
 from openclaw.runtime.result import Result
+from openclaw.runtime.services import Services
 
 if TYPE_CHECKING:
     from openclaw.runtime.context import Context
@@ -128,6 +130,18 @@ class Reconciler(Generic[R]):
             msg = f"{cls.__name__}: name the root kind: class {cls.__name__}(Reconciler[YourKind])"
             raise TypeError(msg)
         return super().__new__(cls)
+
+    @asynccontextmanager
+    async def lifespan(self, services: Services) -> AsyncIterator[None]:  # noqa: ARG002 - the contract
+        """Around all runs: what they share (clients, caches) is opened here, and closed after the last one.
+
+        Args:
+            services: what the manager has for its reconcilers.
+
+        Raises:
+            Exception: ends the manager, before any run.
+        """
+        yield
 
     async def reconcile(self, ctx: Context, obj: R) -> Result:  # noqa: ARG002 - the contract
         """Bring the world in line with `obj`, and say in `obj.status` how far it is.

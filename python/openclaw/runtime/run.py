@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -30,6 +30,8 @@ from openclaw.telemetry.logs import Log
 from openclaw.telemetry.spans import current_span
 
 __all__ = ["Runner"]
+
+_NOTHING_TO_SAY: Final = (ErrorClass.CONFLICT, ErrorClass.GONE, ErrorClass.FENCED)
 
 
 @dataclass(slots=True)
@@ -75,7 +77,21 @@ class Runner:
             raise
         current_span().about(obj)
         bind(generation=obj.metadata.generation, resourceVersion=obj.metadata.resource_version)
-        context = Context(
+        context = self._context(obj, work, attempt, reconcile_id)
+        if obj.metadata.deletion_timestamp is not None:
+            return await self._finalize(context, obj)
+        if self.reconciler.finalizer is not None:
+            try:
+                obj = await self._with_finalizer(obj, self.reconciler.finalizer)
+            except Exception as error:
+                await self._end(context, obj, status_as_read(obj), error)
+                raise
+            # Of the object as it is now: a mark on it is refused on an older one.
+            context = self._context(obj, work, attempt, reconcile_id)
+        return await self._reconcile(context, obj)
+
+    def _context(self, obj: CustomResource, work: Work, attempt: int, reconcile_id: str) -> Context:
+        return Context(
             obj,
             key=work.key,
             reasons=work.reasons,
@@ -88,15 +104,6 @@ class Runner:
             recorder=self.recorder,
             log=self.log,
         )
-        if obj.metadata.deletion_timestamp is not None:
-            return await self._finalize(context, obj)
-        if self.reconciler.finalizer is not None:
-            try:
-                obj = await self._with_finalizer(obj, self.reconciler.finalizer)
-            except Exception as error:
-                await self._end(context, obj, status_as_read(obj), error)
-                raise
-        return await self._reconcile(context, obj)
 
     async def _report_invalid(self, stored: bytes, error: InvalidObjectError) -> None:
         answer = await report_invalid(
@@ -159,7 +166,7 @@ class Runner:
         Raises:
             Exception: it could not be written, of a run that succeeded.
         """
-        if error is not None and classify(error) in (ErrorClass.CONFLICT, ErrorClass.GONE):
+        if error is not None and classify(error) in _NOTHING_TO_SAY:
             return  # what the status says may be about a state that is no more
         state_outcome(context, obj, error, action=action)
         try:

@@ -17,6 +17,7 @@ from openclaw.api.resource import CustomResource
 from openclaw.runtime.errors import ErrorClass
 from openclaw.runtime.informer import OWNER_INDEX, Delta, Informer
 from openclaw.runtime.queue import Work
+from openclaw.sharding.fence import Fence
 from openclaw.telemetry.spans import (
     TRACEPARENT_ANNOTATION,
     NoSpan,
@@ -32,7 +33,9 @@ __all__ = ["Cause", "RunSpans", "asked_by_this_run"]
 
 _CHILDREN_SEARCHED: Final = 64
 _ANNOTATION: Final = TRACEPARENT_ANNOTATION.encode()
-_NOT_FAILURES: Final = frozenset({ErrorClass.CONFLICT, ErrorClass.THROTTLED, ErrorClass.GONE})
+_NOT_FAILURES: Final = frozenset(
+    {ErrorClass.CONFLICT, ErrorClass.THROTTLED, ErrorClass.GONE, ErrorClass.FENCED}
+)
 
 
 class Cause(NamedTuple):
@@ -72,11 +75,18 @@ class RunSpans:
         controller: its name.
         root: the kind of its roots.
         informers: the caches of the kinds that it reads.
+        fence: of the shard; None where there are no shards.
     """
 
     def __init__(
-        self, tracer: Tracer, controller: str, root: ResourceKind, informers: Mapping[ResourceKind, Informer]
+        self,
+        tracer: Tracer,
+        controller: str,
+        root: ResourceKind,
+        informers: Mapping[ResourceKind, Informer],
+        fence: Fence | None = None,
     ) -> None:
+        self._fence = fence
         self.tracer = tracer
         self._controller = controller
         self._root = root
@@ -141,6 +151,9 @@ class RunSpans:
         if metadata.generation is not None:
             span.set("openclaw.object.generation", metadata.generation)
         span.set("openclaw.slot", slot(uid))
+        if self._fence is not None:
+            span.set("openclaw.shard", self._fence.shard)
+            span.set("openclaw.ring", self._fence.ring)
         if not span.sampled:
             # Sampled ones were linked before the run could change anything.
             self._link_once(span, (metadata.annotations or {}).get(TRACEPARENT_ANNOTATION), "annotation")

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
-
-import orjson
 
 from openclaw.api.builtin import Namespace
-from openclaw.api.kinds import ResourceKind
+from openclaw.kube.access import may
 from openclaw.kube.client import Client
 from openclaw.kube.errors import KubeError, NotFound
 from openclaw.runtime.informer import Informer
 from openclaw.telemetry.logs import Log
 
-__all__ = ["tell_when_synced"]
+__all__ = ["look_for", "tell_when_synced"]
 
 log = Log(__name__)
-
-_REVIEW: Final = ResourceKind(
-    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
-)
 
 
 async def tell_when_synced(informers: Sequence[Informer], client: Client, namespace: str | None) -> None:
@@ -43,13 +36,14 @@ async def tell_when_synced(informers: Sequence[Informer], client: Client, namesp
         },
     )
     if namespace is not None and not any(count for kind, count in counts if kind.namespaced):
-        await _look_for(namespace, client)
+        await look_for(namespace, client)
 
 
-async def _look_for(namespace: str, client: Client) -> None:
+async def look_for(namespace: str, client: Client) -> None:
     """Warn when there is no such namespace; it may come later, so nothing else follows."""
     try:
-        if not await _may_look_for(namespace, client):
+        # The generated role does not allow this read, and need not.
+        if not await may(client, "get", "namespaces", name=namespace):
             return
         await client.get(Namespace.resource, None, namespace)
     except NotFound:
@@ -61,15 +55,3 @@ async def _look_for(namespace: str, client: Client) -> None:
     except (KubeError, ValueError, AttributeError) as error:
         # A proxy may answer anything; this is a courtesy.
         log.debug("whether the namespace exists is not known", watched=namespace, error=str(error))
-
-
-async def _may_look_for(namespace: str, client: Client) -> bool:
-    """The generated role does not allow this read, and need not; everybody may ask whether he may."""
-    asked = {"verb": "get", "resource": "namespaces", "name": namespace}
-    review = {
-        "apiVersion": _REVIEW.api_version,
-        "kind": _REVIEW.kind,
-        "spec": {"resourceAttributes": asked},
-    }
-    answer = orjson.loads(await client.create(_REVIEW, None, orjson.dumps(review)))
-    return bool((answer.get("status") or {}).get("allowed"))

@@ -86,6 +86,8 @@ class StatusWriter:
                 return None
             version = fresh["metadata"]["resourceVersion"]
             before = fresh.get("status") or {}
+            if _generation(before) > _generation(after):
+                return None  # it speaks of a newer generation; this run was on an old state
             after = apply_merge_patch(before, ours)
             after["conditions"] = _with_conditions(before.get("conditions"), conditions)
         return None
@@ -99,6 +101,11 @@ def status_as_read(obj: CustomResource) -> dict[str, Any]:
         mode="json", by_alias=True, exclude_none=True, exclude_unset=True
     )
     return read
+
+
+def _generation(told: dict[str, Any]) -> int:
+    """The generation that a status, or a condition, speaks of; 0 where it does not say."""
+    return told.get("observedGeneration") or 0
 
 
 def _changed_conditions(before: dict[str, Any], after: dict[str, Any]) -> dict[str, dict[str, Any] | None]:
@@ -115,14 +122,21 @@ def _changed_conditions(before: dict[str, Any], after: dict[str, Any]) -> dict[s
 def _with_conditions(
     live: list[dict[str, Any]] | None, changed: dict[str, dict[str, Any] | None]
 ) -> list[dict[str, Any]]:
-    """The live conditions with ours put in, in their places."""
+    """The live conditions with ours put in, in their places.
+
+    Where the live one has our status already (a write of ours may have got there although its answer did
+    not), it has turned then, not now.
+    """
     result = []
     rest = dict(changed)
     for item in live or ():
         if item["type"] in rest:
             ours = rest.pop(item["type"])
-            if ours is not None:
-                result.append(ours)
+            if ours is not None and _generation(item) > _generation(ours):
+                result.append(item)
+            elif ours is not None:
+                turned = item.get("status") != ours["status"] or not item.get("lastTransitionTime")
+                result.append(ours if turned else {**ours, "lastTransitionTime": item["lastTransitionTime"]})
         else:
             result.append(item)
     result.extend(item for item in rest.values() if item is not None)

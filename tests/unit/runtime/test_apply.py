@@ -10,11 +10,11 @@ from openclaw._core import Cache
 from openclaw.api.builtin import ConfigMap
 from openclaw.api.openclaw import OpenClaw
 from openclaw.kube.client import Client
-from openclaw.kube.errors import NotFound
+from openclaw.kube.errors import Conflict, NotFound
 from openclaw.kube.transport import Response, Transport
 from openclaw.runtime.apply import Applier
 from openclaw.runtime.errors import NotControlled
-from openclaw.runtime.informer import Informer
+from openclaw.runtime.informer import Informer, Scope
 from openclaw.runtime.ownership import SLOT_LABEL, owner_reference
 from openclaw.runtime.predicates import ContentChanged
 from openclaw.runtime.queue import Key, Priority
@@ -39,6 +39,8 @@ class Server(Transport):
         self.before_answer: Callable[[], None] = lambda: None
         self.live: dict[str, Any] = {}
         self.gone = False
+        self.refuses = False
+        self.root: dict[str, Any] = {"metadata": {"name": "web", "namespace": "shop", "uid": ROOT.uid}}
 
     async def request(  # type: ignore[override]
         self,
@@ -50,10 +52,18 @@ class Server(Transport):
         content_type: str | None = None,
         timeout: float = 0,
     ) -> Response:
-        given = orjson.loads(body)
+        given = orjson.loads(body or b"{}")
         self.sent.append((method, query or {}, given))
-        if self.gone:
+        if "/openclaws/" in path:
+            if not self.root:
+                raise NotFound(404, "NotFound")
+            return Response(200, orjson.dumps(self.root))
+        if self.gone or (method == "GET" and not self.live):
             raise NotFound(404, "NotFound")
+        if method == "GET":
+            return Response(200, orjson.dumps(self.live))
+        if given.get("metadata", {}).get("resourceVersion") == "1" and (self.live or self.refuses):
+            raise Conflict(409, "Conflict")
         self.version += 1
         if content_type == "application/merge-patch+json":
             data = {**self.live["data"], **given["data"]}
@@ -94,10 +104,10 @@ def as_live(intent: dict[str, Any], *, version: int, drops: set[str] = frozenset
 class Bench:
     """An applier, its server and its cache."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: Scope = "everything") -> None:
         self.server = Server()
         client = Client(self.server)
-        self.informer = Informer(self.server, KIND, field_manager="openclaw")
+        self.informer = Informer(self.server, KIND, field_manager="openclaw", scope=scope)
         self.deltas: list[str] = []
         owner = b'{"owner":{"group":"apps.openclaw.dev","kind":"OpenClaw"}}'
         number = self.informer.subscribe(
@@ -141,6 +151,35 @@ async def test_a_new_child_is_created_without_force_and_seen_by_the_next_run(ben
     assert SLOT_LABEL in body["metadata"]["labels"]
     assert (await bench.apply({"a": "1"})).outcome == "unchanged"
     assert bench.methods == ["PATCH"]
+
+
+async def test_a_name_that_somebody_took_unseen_is_not_written_to(bench: Bench) -> None:
+    theirs = {"name": "web-page", "namespace": "shop", "uid": "theirs", "resourceVersion": "7"}
+    bench.server.live = {"metadata": theirs, "data": {"their": "1"}}
+    with pytest.raises(NotControlled, match="ConfigMap shop/web-page exists and was not made by this"):
+        await bench.apply({"our": "1"})
+    assert bench.methods == ["PATCH", "GET"]
+    assert bench.server.live["data"] == {"their": "1"}
+
+
+async def test_a_child_that_the_watch_does_not_see_is_put_right(bench: Bench) -> None:
+    made = await bench.apply({"a": "1"})
+    bench.event("DELETED", made.live)  # for a watch by label, one that lost its label is gone
+    del bench.server.live["metadata"]["labels"]["openclaw.dev/slot"]
+    bench.server.sent.clear()
+    applied = await bench.apply({"a": "1"})
+    assert applied.outcome == "updated"
+    assert bench.methods == ["GET", "PATCH", "GET", "PATCH"], "the first one is of the root"
+    _, query, sent = bench.server.sent[-1]
+    assert query["force"] == "true"
+    assert sent["metadata"]["uid"] == made.live["metadata"]["uid"]
+    assert "openclaw.dev/slot" in bench.server.live["metadata"]["labels"]
+
+
+async def test_a_name_that_was_taken_and_is_free_again_is_tried_anew(bench: Bench) -> None:
+    bench.server.refuses = True
+    with pytest.raises(Conflict, match="ConfigMap shop/web-page was there and is gone again"):
+        await bench.apply({"a": "1"})
 
 
 async def test_a_changed_intent_is_applied_with_force_and_says_what_changed(bench: Bench) -> None:
@@ -191,6 +230,24 @@ async def test_a_root_that_is_gone_is_forgotten_and_no_other(bench: Bench) -> No
     assert (await bench.apply({"a": "1", "b": "2"})).outcome == "unchanged"
     bench.applier.forget(Key("shop", "web"))
     assert (await bench.apply({"a": "1", "b": "2"})).outcome == "updated"
+
+
+@pytest.mark.parametrize(("scope", "unheard"), [("children", True), ("everything", False)])
+async def test_a_former_roots_child_is_left_to_go_and_a_shard_may_not_hear_of_it(
+    scope: Scope, unheard: bool
+) -> None:
+    bench = Bench(scope)
+    owner = {**owner_reference(ROOT), "uid": "of-the-former-one"}
+    metadata = {"name": "web-page", "namespace": "shop", "uid": "u", "resourceVersion": "7"}
+    bench.server.live = {"metadata": {**metadata, "ownerReferences": [owner]}, "data": {}}
+    key = Key("shop", "web")
+    assert not bench.applier.waits_unheard(key)
+    assert (await bench.apply({"a": "1"})).outcome == "terminating"
+    assert bench.applier.waits_unheard(key) is unheard
+    assert not bench.applier.waits_unheard(key)  # said once
+    bench.server.live = {}
+    assert (await bench.apply({"a": "1"})).outcome == "created"
+    assert not bench.applier.waits_unheard(key)
 
 
 async def test_a_child_that_is_being_deleted_is_left_to_go(bench: Bench) -> None:
@@ -266,7 +323,31 @@ async def test_a_child_that_is_gone_before_the_answer_is_told(bench: Bench) -> N
     await bench.apply({"a": "1"})
     assert bench.deltas[-1] == "deleted"
     bench.server.before_answer = lambda: None
+    bench.server.live = {}
     assert (await bench.apply({"a": "1"})).outcome == "created"
+
+
+@pytest.mark.parametrize(
+    "root", [{}, {"uid": "another"}, {"uid": ROOT.uid, "deletionTimestamp": "2026-01-01T00:00:00Z"}]
+)
+async def test_a_child_is_made_again_only_if_its_root_is_still_there(
+    bench: Bench, root: dict[str, Any]
+) -> None:
+    """A root's watch that lags would have us race the garbage collector, as fast as both can."""
+    made = await bench.apply({"a": "1"})
+    bench.event("DELETED", made.live)
+    bench.server.live = {}
+    there, bench.server.root = bench.server.root, {"metadata": root} if root else {}
+    bench.server.sent.clear()
+    with pytest.raises(Conflict, match="OpenClaw shop/web is gone or being deleted: it gets no ConfigMap"):
+        await bench.apply({"a": "1"})
+    assert bench.methods == ["GET"]
+    bench.server.root = there
+    assert (await bench.apply({"a": "1"})).outcome == "created"
+    bench.event("DELETED", bench.server.live)
+    bench.server.live, bench.server.root = {}, {}
+    bench.applier.forget(Key("shop", "web"))
+    assert (await bench.apply({"a": "1"})).outcome == "created", "nothing is known of it any more"
 
 
 async def test_another_child_that_changes_meanwhile_is_told(bench: Bench) -> None:

@@ -17,7 +17,15 @@ from openclaw.kube.errors import (
     Unauthorized,
     Unreachable,
 )
-from openclaw.runtime.errors import ErrorClass, NotControlled, Retry, TerminalError, classify, reason_of
+from openclaw.runtime.errors import (
+    ClassifiedError,
+    ErrorClass,
+    NotControlled,
+    Retry,
+    TerminalError,
+    classify,
+    reason_of,
+)
 
 TERMINATING = {"causes": [{"reason": "NamespaceTerminating", "field": "metadata.namespace"}]}
 
@@ -84,6 +92,17 @@ def test_the_reason_is_a_word_that_conditions_and_events_admit(error: Exception,
 
 def test_a_long_reason_that_is_a_word_stays() -> None:
     assert reason_of(TerminalError("x", reason="R" * 128)) == "R" * 128
+
+
+@pytest.mark.parametrize("kind", ErrorClass)
+def test_an_error_of_another_room_names_its_class_and_its_reason(kind: ErrorClass) -> None:
+    class Named(ClassifiedError):
+        error_class = kind
+        reason = "Particular"
+
+    assert classify(Named("x")) is kind
+    assert reason_of(Named("x")) == "Particular"
+    assert reason_of(type("Bare", (ClassifiedError,), {})("x")) == "Bare"
 
 
 @pytest.mark.parametrize("after", [0, -1, float("nan")])

@@ -120,6 +120,14 @@ class QueueMachine(RuleBasedStateMachine):
         self.queue.forget(key)
         assert self.queue.failures(key) == 0
 
+    @rule(keys=st.sets(KEYS))
+    def discard(self, keys: set[Key]) -> None:
+        self.queue.discard(keys.__contains__)
+        for key in keys:
+            self.wanted.pop(key, None)
+            assert self.queue.failures(key) == 0
+        self._settle()
+
     @precondition(lambda self: len(self.waiting) < 3)
     @rule()
     def begin_to_wait(self) -> None:

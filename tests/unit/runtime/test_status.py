@@ -114,6 +114,52 @@ async def test_a_condition_that_others_changed_and_we_did_not_is_theirs() -> Non
     assert types(server) == [("Theirs", "new"), ("Available", "ours")]
 
 
+@pytest.mark.parametrize(("live", "since"), [("True", "2026-01-01T00:00:00Z"), ("False", None)])
+async def test_a_condition_that_got_there_although_its_answer_was_lost_has_turned_then(
+    live: str, since: str | None
+) -> None:
+    """The cache does not know of that write yet, so the next run states the condition anew."""
+    server = OneObject()
+    obj = server.read()
+    before = status_as_read(obj)
+    obj.status.conditions.set(Available(when=True, message="ours"))
+
+    def meanwhile(number: int) -> None:
+        if number == 1:
+            server.change({"status": {"conditions": [condition("Available", live)]}})
+
+    server.before_each = meanwhile
+    await write(server, obj, before)
+    (found,) = server.live["status"]["conditions"]
+    assert (found["status"], found["message"]) == ("True", "ours")
+    ours = obj.status.conditions.get(Available)
+    assert ours is not None
+    assert found["lastTransitionTime"] == (since or ours.last_transition_time)
+
+
+@pytest.mark.parametrize("said", [{"observedGeneration": 2}, {}])
+async def test_a_run_on_an_old_state_takes_nothing_back_that_is_said_of_a_newer_one(
+    said: dict[str, Any],
+) -> None:
+    """A cache that lags has the run see an older generation than the last one before it."""
+    server = OneObject()
+    obj = server.read()
+    before = status_as_read(obj)
+    obj.status.observed_generation = 1
+    obj.status.conditions.speak_of(1)
+    obj.status.conditions.set(Available(when=False, message="of the first generation"))
+    newer = {**condition("Available", "True", "of the second one"), "observedGeneration": 2}
+
+    def meanwhile(number: int) -> None:
+        if number == 1:
+            server.change({"status": {"conditions": [newer], **said}})
+
+    server.before_each = meanwhile
+    await write(server, obj, before)
+    assert server.live["status"]["conditions"] == [newer]
+    assert server.methods == (["PATCH", "GET"] if said else ["PATCH", "GET", "PATCH"])
+
+
 async def test_on_a_conflict_the_fields_of_others_stay() -> None:
     server = OneObject(status={"workerReadyReplicas": 1})
     obj = server.read()
