@@ -68,14 +68,4 @@ def kubectl(api_server: ControlPlane, namespace: str, kubectl_home: Path) -> Kub
 @pytest.fixture
 async def everything(kube_client: Client, api_server: ControlPlane) -> None:
     """The CRD of the kind that has every marker; it stays for the tests to come."""
-    crd = custom_resource_definition(EverythingV1, EverythingV1Beta1)
-    await kube_client.apply(crd)
-    await kube_client.wait_for(
-        "CustomResourceDefinition",
-        None,
-        crd["metadata"]["name"],
-        lambda it: (
-            {"Established": "True", "NamesAccepted": "True"}.items()
-            <= {one["type"]: one["status"] for one in it["status"]["conditions"]}.items()
-        ),
-    )
+    await kube_client.install_crds(custom_resource_definition(EverythingV1, EverythingV1Beta1))

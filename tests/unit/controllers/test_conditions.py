@@ -4,7 +4,7 @@ import pytest
 
 from openclaw.api.conditions import Available, Condition, Degraded, Progressing
 from openclaw.api.openclaw import OpenClaw
-from openclaw.controllers.openclaw.conditions import state_conditions, was_rolling
+from openclaw.controllers.openclaw.conditions import speaks_of_this_generation, state_conditions, was_rolling
 from openclaw.controllers.openclaw.observed import Component
 from openclaw.kube import Unreachable
 from openclaw.runtime import Context, NotControlled
@@ -34,6 +34,7 @@ def state(
 ) -> list[tuple[str, str]]:
     """State the conditions; the events that were told."""
     events = Events()
+    obj.status.conditions.speak_of(obj.metadata.generation)
     state_conditions(cast("Context", events), obj, (frontend, worker), error=error)
     return events.told
 
@@ -139,3 +140,14 @@ def test_nothing_rolled_once_it_was_complete() -> None:
     state(obj, *GOOD)
     assert not was_rolling(obj, "frontend")
     assert not was_rolling(obj, "worker")
+
+
+def test_a_status_of_another_generation_is_told_apart() -> None:
+    """A run that ended between the write of the Deployment and that of the status has left it so."""
+    obj = claw()
+    assert not speaks_of_this_generation(obj)
+    state(obj, *GOOD)
+    assert speaks_of_this_generation(obj)
+    obj.metadata.generation += 1
+    assert not speaks_of_this_generation(obj)
+    assert not was_rolling(obj, "frontend")

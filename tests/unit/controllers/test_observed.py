@@ -1,3 +1,4 @@
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -204,3 +205,46 @@ def test_a_child_that_failed_makes_the_component_fail_and_leaves_the_rest() -> N
     after = before.failing("Forbidden", "exceeded quota")
     assert (after.reason, after.failure) == ("Forbidden", "frontend: exceeded quota")
     assert (after.ready, after.serving, after.rolling) == (before.ready, before.serving, before.rolling)
+
+
+LACKING = {
+    **condition("Available", "False", "MinimumReplicasUnavailable"),
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+
+
+@pytest.mark.parametrize(
+    ("minutes", "deadline", "expected", "look_again"),
+    [(9, None, {ROLLS}, 60.0), (10, None, {FAILS}, None), (9, 300, {FAILS}, None), (9, 1200, {ROLLS}, 660.0)],
+)
+def test_pods_that_never_come_fail_also_where_nobody_saw_them_lost(
+    minutes: int, deadline: int | None, expected: set[str], look_again: float | None
+) -> None:
+    """The Deployment goes on to call itself complete, and no event ever tells that time has passed."""
+    live = deployment(2, ready=0, conditions=(COMPLETE, LACKING))
+    live.raw["spec"] = {} if deadline is None else {"progressDeadlineSeconds": deadline}
+    now = datetime(2026, 1, 1, 0, minutes, tzinfo=UTC)
+    component = observe("frontend", 2, live, settled=False, now=now)
+    assert (words(component), component.look_again) == (expected, look_again)
+
+
+@pytest.mark.parametrize(
+    "live",
+    [
+        deployment(2, conditions=(COMPLETE, LACKING)),
+        deployment(2, ready=0, conditions=(UNDER_WAY, LACKING)),
+        deployment(1, ready=0, conditions=(COMPLETE, LACKING)),
+        deployment(2, ready=0, conditions=(COMPLETE, {**LACKING, "lastTransitionTime": None})),
+    ],
+)
+def test_what_serves_or_moves_has_no_deadline_of_ours(live: Deployment) -> None:
+    component = observe("frontend", 2, live, settled=False, now=datetime(2026, 1, 2, tzinfo=UTC))
+    assert (component.failure, component.look_again) == ("", None)
+
+
+def test_what_is_not_observed_rolls_where_the_last_status_is_of_another_generation() -> None:
+    """The run that changed the Deployment may have ended before its status was written."""
+    unobserved = deployment(2, generation=3)
+    assert words(observe("frontend", 2, unobserved, settled=True, told=False)) == BOTH
+    # Once it is observed, its own numbers tell: pods that were lost before are no rollout.
+    assert words(observe("frontend", 2, deployment(2, ready=0), settled=True, told=False)) == {FAILS}

@@ -54,13 +54,18 @@ class Attempt:
     async def apply(self, desired: K) -> K | None:
         """Apply another child; None where it could not be applied and is not there.
 
+        One that a former object of this name has left behind, and that is about to go, is not there.
+
         Raises:
             KubeError: as `deployment`.
         """
         try:
-            return await self._ctx.apply(desired)
+            applied = await self._ctx.apply_with_outcome(desired)
         except (KubeError, TerminalError) as error:
             self._keep(error)
+        else:
+            if applied.outcome != "terminating":
+                return type(desired).from_dict(applied.live)
         return self._own(type(desired), desired.name)
 
     async def delete(self, kind: type[Ingress], name: str) -> None:
@@ -74,18 +79,21 @@ class Attempt:
         except KubeError as error:
             self._keep(error)
 
-    def component(self, name: str, *, was_rolling: bool, reachable: bool = True) -> Component:
+    def component(
+        self, name: str, *, was_rolling: bool, told: bool = True, reachable: bool = True
+    ) -> Component:
         """What became of the component.
 
         Args:
             name: of its Deployment.
             was_rolling: what the last status says of it.
+            told: whether that speaks of this generation of the spec.
             reachable: what leads to its pods is there.
         """
         applied = self._deployment
         if applied is not None and applied.outcome != "terminating":
             settled = applied.outcome == "unchanged" and not was_rolling
-            seen = observe(self._name, self._wanted, Deployment(applied.live), settled=settled)
+            seen = observe(self._name, self._wanted, Deployment(applied.live), settled=settled, told=told)
         else:
             seen = observe(self._name, self._wanted, self._own(Deployment, name), settled=False)
         if not reachable:

@@ -10,9 +10,15 @@ from openclaw.api.openclaw import OpenClaw
 from openclaw.controllers.openclaw.observed import Component
 from openclaw.runtime import Context, ErrorClass, classify
 
-__all__ = ["state_conditions", "was_rolling"]
+__all__ = ["speaks_of_this_generation", "state_conditions", "was_rolling"]
 
 _ALL: Final = "RollingOut"
+
+
+def speaks_of_this_generation(claw: OpenClaw) -> bool:
+    """Whether the last status was written for the spec as it is now."""
+    progressing = claw.status.conditions.get(Progressing)
+    return progressing is not None and progressing.observed_generation == claw.metadata.generation
 
 
 def was_rolling(claw: OpenClaw, component: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Final
 
 from openclaw.api.builtin import Deployment
@@ -10,6 +11,7 @@ from openclaw.api.builtin import Deployment
 __all__ = ["Component", "observe"]
 
 # `Progressing` of a Deployment is True both while it rolls out and ever after; only the reason tells.
+_DEFAULT_DEADLINE: Final = 600.0
 _UNDER_WAY: Final = frozenset({"NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated"})
 
 
@@ -25,6 +27,7 @@ class Component:
         rolling: a change is on its way: not all pods are of the current kind and available.
         failure: why the component fails, for people, or "".
         reason: the same in a CamelCase word, or "".
+        look_again: seconds after which the same Deployment says something else, or None.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Component:
     rolling: bool
     failure: str = ""
     reason: str = ""
+    look_again: float | None = None
 
     def summary(self) -> str:
         """`frontend 2/3`."""
@@ -49,7 +53,15 @@ def _least_available(wanted: int) -> int:
     return wanted - wanted // 4
 
 
-def observe(name: str, wanted: int, deployment: Deployment | None, *, settled: bool) -> Component:
+def observe(
+    name: str,
+    wanted: int,
+    deployment: Deployment | None,
+    *,
+    settled: bool,
+    told: bool = True,
+    now: datetime | None = None,
+) -> Component:
     """The state of a component from its Deployment.
 
     Args:
@@ -57,7 +69,12 @@ def observe(name: str, wanted: int, deployment: Deployment | None, *, settled: b
         wanted: pods that the spec asks for.
         deployment: as it is now; None where the component has none of its own, or not yet.
         settled: this component was seen rolled out, and nothing of its intent has changed since. Pods that
-            are not available were then lost; otherwise they are still on their way.
+            are not available were then lost; otherwise they are still on their way, for as long as a rollout
+            may make no progress. (The Deployment controller waits without end for pods of what it has once
+            called complete: after scaling up, and where pods were lost before this component was seen.)
+        told: the last status speaks of this generation of the spec. One that does not may know nothing of a
+            change that is on its way: the run that made it may have ended before its status was written.
+        now: the present.
     """
     if deployment is None:
         return Component(name, wanted, ready=0, serving=wanted == 0, rolling=True)
@@ -70,17 +87,36 @@ def observe(name: str, wanted: int, deployment: Deployment | None, *, settled: b
         return Component(name, wanted, ready, serving=wanted == 0, rolling=True)
     if int(status.get("observedGeneration", 0)) < deployment.generation:
         # What the numbers are about is not known yet.
-        return Component(name, wanted, ready, serving=serving, rolling=not settled)
+        return Component(name, wanted, ready, serving=serving, rolling=not (settled and told))
     reason, failure = _failure(name, deployment)
     if failure:
         return Component(name, wanted, ready, serving, rolling=False, failure=failure, reason=reason)
     moving = _is_moving(wanted, deployment)
+    look_again: float | None = None
+    if not settled and not moving and not serving:
+        look_again = _patience(deployment, datetime.now(UTC) if now is None else now)
+        if look_again is not None and look_again <= 0:
+            settled, look_again = True, None
     if settled and not moving and not serving:
         failure = f"{name}: {available} of {wanted} pods are available"
         return Component(
             name, wanted, ready, serving, rolling=False, failure=failure, reason="PodsUnavailable"
         )
-    return Component(name, wanted, ready, serving, rolling=moving or (not settled and available < wanted))
+    rolling = moving or (not settled and available < wanted)
+    return Component(name, wanted, ready, serving, rolling=rolling, look_again=look_again)
+
+
+def _patience(deployment: Deployment, now: datetime) -> float | None:
+    """Seconds until the progress deadline, from when pods were lacking; None where it does not say when."""
+    available = deployment.condition("Available")
+    if available is None or available.get("status") == "True":
+        return None
+    try:
+        since = datetime.fromisoformat(str(available["lastTransitionTime"]))
+    except (KeyError, ValueError):
+        return None
+    deadline = deployment.spec.get("progressDeadlineSeconds")
+    return (_DEFAULT_DEADLINE if deadline is None else float(deadline)) - (now - since).total_seconds()
 
 
 def _is_moving(wanted: int, deployment: Deployment) -> bool:

@@ -15,7 +15,7 @@ from openclaw.controllers.openclaw.children import (
     frontend_service,
     worker_deployment,
 )
-from openclaw.controllers.openclaw.conditions import state_conditions, was_rolling
+from openclaw.controllers.openclaw.conditions import speaks_of_this_generation, state_conditions, was_rolling
 from openclaw.controllers.openclaw.endpoint import external_endpoint
 from openclaw.controllers.openclaw.names import child_name
 from openclaw.runtime import Context, ErrorClass, Reconciler, Result, classify
@@ -45,13 +45,15 @@ class OpenClawReconciler(Reconciler[OpenClaw]):
             await frontend.delete(Ingress, child_name(obj.name, FRONTEND))
         await worker.deployment(worker_deployment(obj))
 
+        told = speaks_of_this_generation(obj)
         components = (
             frontend.component(
                 child_name(obj.name, FRONTEND),
                 was_rolling=was_rolling(obj, FRONTEND),
+                told=told,
                 reachable=service is not None,
             ),
-            worker.component(child_name(obj.name, WORKER), was_rolling=was_rolling(obj, WORKER)),
+            worker.component(child_name(obj.name, WORKER), was_rolling=was_rolling(obj, WORKER), told=told),
         )
         obj.status.frontend_ready_replicas, obj.status.worker_ready_replicas = (it.ready for it in components)
         obj.status.external_endpoint = external_endpoint(obj, service, ingress)
@@ -62,4 +64,5 @@ class OpenClawReconciler(Reconciler[OpenClaw]):
         state_conditions(ctx, obj, components, error=error)
         if error is not None:
             raise error
-        return Result.done()
+        look_again = [it.look_again for it in components if it.look_again is not None]
+        return Result.after(min(look_again)) if look_again else Result.done()
