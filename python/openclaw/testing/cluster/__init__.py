@@ -1,0 +1,1 @@
+"""A Kubernetes API in memory: what clients see of a cluster, without one."""

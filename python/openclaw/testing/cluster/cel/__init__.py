@@ -1,0 +1,1 @@
+"""Rules in the Common Expression Language, as `x-kubernetes-validations` has them."""

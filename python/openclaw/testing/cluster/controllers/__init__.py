@@ -1,0 +1,1 @@
+"""The controllers inside the cluster: garbage collection, namespaces, definitions, workloads."""

@@ -1,0 +1,1 @@
+"""Rules that kube-apiserver has in code for the built-in kinds."""

@@ -1,0 +1,1 @@
+"""The patches that are no server-side apply."""

@@ -1,0 +1,1 @@
+"""Schemas: what objects look like, and what is wrong with them."""

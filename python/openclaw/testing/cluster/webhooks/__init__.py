@@ -1,0 +1,1 @@
+"""Webhooks: admission and conversion, called out over HTTPS."""
