@@ -1,0 +1,98 @@
+"""Scenarios of patience: what fails is tried ever less often, what is throttled waits as it is asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+from openclaw import Context, Result
+from openclaw.runtime.reconciler import Reconciler
+from openclaw.testing.simulation.contracts import Invariant, Request, Setting, Violation, World
+from tests.simulation.scenarios.sharding import GrainScenario
+from tests.simulation.scenarios.sharding_kinds import Grain, GrainReconciler
+
+_FAILS: Final = "fails"
+_FAILING_SECONDS: Final = 300.0
+_MOST_ATTEMPTS: Final = 20
+"""0.1 s, doubled with each failure and jittered: a dozen in five minutes."""
+
+_LEAST_WAIT: Final = 0.99
+"""The shortest Retry-After of the simulated server is a second."""
+
+
+class FailingGrainReconciler(GrainReconciler):
+    """Fails while a Grain says so."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+
+    async def reconcile(self, ctx: Context, obj: Grain) -> Result:
+        """Count, and fail where it has to."""
+        self.attempts += 1
+        if obj.spec.text == _FAILS:
+            raise TimeoutError("what is needed is away")
+        return await super().reconcile(ctx, obj)
+
+
+class Failing(GrainScenario):
+    """What fails for minutes is tried a few times, not thousands."""
+
+    name = "patience-failing"
+    shards = 0
+
+    def __init__(self) -> None:
+        self._reconciler = FailingGrainReconciler()
+
+    def setting(self) -> Setting:
+        """Nothing goes wrong besides."""
+        return Setting(crds=[Grain], reconcilers=self.reconcilers, shards=0, faults=frozenset())
+
+    def reconcilers(self, world: World, version: int) -> Sequence[Reconciler[Any]]:
+        """The failing one, or another where only its declarations are asked for."""
+        return [self._reconciler]
+
+    async def users(self, world: World) -> None:
+        """Make one that fails; put it right after minutes."""
+        body = {"apiVersion": Grain.resource.api_version, "kind": "Grain", "metadata": {"name": "grain-0"}}
+        await world.user.create({**body, "spec": {"text": _FAILS}}, namespace="default")
+        await world.sleep(_FAILING_SECONDS)
+        if self._reconciler.attempts > _MOST_ATTEMPTS:
+            raise Violation("backs-off", f"{self._reconciler.attempts} runs in {_FAILING_SECONDS:g} s")
+        await world.user.patch(Grain, "default", "grain-0", {"spec": {"text": "well"}})
+
+
+class WaitsAsAsked(Invariant):
+    """A write that was answered with 429 is not sent again before the time that the answer names."""
+
+    name = "waits-as-asked"
+    _writes: ClassVar = frozenset({"create", "update", "patch", "apply", "delete"})
+
+    def __init__(self) -> None:
+        self._refused: dict[tuple[str, ...], float] = {}
+
+    def on_request(self, world: World, request: Request) -> None:
+        """Compare with the last one."""
+        if request.verb not in self._writes or request.resource.startswith("events"):
+            return
+        place = request.verb, request.resource, request.subresource, request.namespace, request.name
+        at = self._refused.pop(place, None)
+        if at is not None and request.at - at < _LEAST_WAIT:
+            raise Violation(self.name, f"{' '.join(place)}: {request.at - at:.3f} s after it was throttled")
+        if request.code == 429:
+            self._refused[place] = request.at
+
+
+class Throttled(GrainScenario):
+    """The API server throttles."""
+
+    name = "patience-throttled"
+    shards = 0
+
+    def setting(self) -> Setting:
+        """It does nothing else that is wrong."""
+        only = frozenset({"throttling"})
+        return Setting(crds=[Grain], reconcilers=self.reconcilers, shards=0, faults=only)
+
+    def invariants(self) -> Sequence[Invariant]:
+        """The wait."""
+        return [WaitsAsAsked()]

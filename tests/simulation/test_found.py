@@ -1,0 +1,27 @@
+"""Bad days that once found a defect which no invariant names, kept as they were."""
+
+from __future__ import annotations
+
+from openclaw.testing.simulation.plan import Plan
+from openclaw.testing.simulation.run import simulate
+from tests.simulation.scenarios.openclaw import Alone
+from tests.simulation.scenarios.sharding import One, Slow
+
+
+def test_a_lease_that_meets_one_conflict_after_another_is_not_written_without_pause() -> None:
+    """List and write went on as fast as the API server answered: some 600 a second."""
+    outcome = simulate(One(), 7, Plan.parse("conflicts,4.565,30,-,1,1"))
+    assert outcome.violation is None
+    assert outcome.summary.faults["conflicts"] > 10
+    assert outcome.summary.counts["requests"] < 1000
+
+
+def test_a_name_that_is_a_new_object_in_another_slot_is_not_forgotten_with_the_former_one() -> None:
+    """The former object's slot was handed over while its run went on; the new one waited in the queue."""
+    assert simulate(Slow(), 1).violation is None
+
+
+def test_a_child_whose_deletion_met_a_conflict_is_deleted_all_the_same() -> None:
+    """A conflict was taken for another object of the name, and nobody looked again."""
+    plan = "restart,13.277,77.465,0,0.031,512131606;conflicts,23.337,76.821,-,0.3,2651354130"
+    assert simulate(Alone(), 213, Plan.parse(plan)).violation is None
