@@ -1,4 +1,4 @@
-"""`openclaw demo`: the OpenClaw operator at work on a real control plane of this machine."""
+"""`openclaw demo`: the operator at work on this machine, on a cluster in memory or a real control plane."""
 
 from __future__ import annotations
 
@@ -16,10 +16,18 @@ def register(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "demo",
-        help="show the operator at work on a real control plane of this machine",
-        description="Starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback, "
-        "runs the operator under its generated role, and shows declared OpenClaw objects become Deployments, "
-        "Services and Ingresses. Ends by itself; the exit status is not 0 if anything does not converge.",
+        help="show the operator at work on this machine",
+        description="Serves a Kubernetes API in memory on loopback, runs the operator as three shards under "
+        "its generated role, and shows declared OpenClaw objects become Deployments, Services and Ingresses, "
+        "a shard die and another take over. Ends by itself; the exit status is not 0 if anything does not "
+        "converge.",
+    )
+    parser.add_argument(
+        "--control-plane",
+        choices=("memory", "real"),
+        default="memory",
+        help="memory: an API server in memory, which needs nothing. real: etcd, kube-apiserver, "
+        "kube-controller-manager and kube-scheduler, see make control-plane (default: %(default)s)",
     )
     parser.add_argument(
         "--keep",
@@ -56,7 +64,14 @@ def execute(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         raise CommandError(f"{error.name} is missing: install openclaw[demo]") from error
     try:
-        asyncio.run(tell(options.samples, keep=options.keep, timeout=options.timeout))
+        asyncio.run(
+            tell(
+                options.samples,
+                keep=options.keep,
+                timeout=options.timeout,
+                in_memory=options.control_plane == "memory",
+            )
+        )
     except (DemoFailure, BinaryNotFoundError, ControlPlaneError) as error:
         raise CommandError(str(error)) from error
     return 0

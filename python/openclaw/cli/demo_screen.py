@@ -7,62 +7,66 @@ from collections import deque
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Row", "Screen"]
+__all__ = ["Cell", "Row", "Screen", "View"]
 
 _EVENTS_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """One value of a row; `good` colours it, None does not."""
+
+    text: str
+    good: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One OpenClaw object as the table shows it."""
+    """One object as the table shows it.
+
+    Attributes:
+        name: namespace and name.
+        cells: under the view's headings.
+        line: the same for a plain output.
+    """
 
     name: str
-    generation: str
-    frontend: str
-    worker: str
-    endpoint: str
-    available: str
-    progressing: str
-    degraded: str
+    cells: tuple[Cell, ...]
+    line: str
 
-    @classmethod
-    def of(cls, claw: dict[str, Any]) -> Row:
+
+class View(Protocol):
+    """What the table shows of objects of one kind."""
+
+    title: str
+    headings: tuple[str, ...]
+
+    def row(self, item: dict[str, Any]) -> Row:
         """The row of an object as the API server has it."""
-        spec, status = claw["spec"], claw.get("status") or {}
-        conditions = {item["type"]: item["status"] for item in status.get("conditions") or ()}
-        metadata = claw["metadata"]
-        name = f"{metadata['namespace']}/{metadata['name']}"
-        seen, now = status.get("observedGeneration", 0), metadata["generation"]
-        return cls(
-            name=name,
-            generation=f"{seen} of {now}",
-            frontend=f"{status.get('frontendReadyReplicas', 0)}/{spec['frontend']['replicas']}",
-            worker=f"{status.get('workerReadyReplicas', 0)}/{spec['worker']['replicas']}",
-            endpoint=status.get("externalEndpoint", "-"),
-            available=conditions.get("Available", "-"),
-            progressing=conditions.get("Progressing", "-"),
-            degraded=conditions.get("Degraded", "-"),
-        )
-
-
-_GOOD = {"available": "True", "progressing": "False", "degraded": "False"}
 
 
 class Screen(AbstractContextManager["Screen"]):
-    """Steps, the table of objects, and the latest events."""
+    """Steps, the table of objects, and the latest events.
 
-    def __init__(self, console: Console | None = None) -> None:
+    Args:
+        view: makes the rows of the table.
+        console: where it is shown; standard output by default.
+    """
+
+    def __init__(self, view: View, console: Console | None = None) -> None:
+        self._view = view
         self._console = console or Console(highlight=False)
         self._live: Live | None = None
         self._rows: dict[str, Row] = {}
         self._events: deque[str] = deque(maxlen=_EVENTS_SHOWN)
+        self._below = ""
         self._began = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -90,17 +94,13 @@ class Screen(AbstractContextManager["Screen"]):
         # A line stays a line where nobody sees it on a terminal.
         self._console.print(text, soft_wrap=not self._console.is_terminal)
 
-    def show(self, claws: list[dict[str, Any]]) -> None:
+    def show(self, items: list[dict[str, Any]]) -> None:
         """Show the objects; on a plain output each row that changed."""
-        rows = {row.name: row for row in sorted(map(Row.of, claws), key=lambda row: row.name)}
+        rows = {row.name: row for row in sorted(map(self._view.row, items), key=lambda row: row.name)}
         if self._live is None:
             for name, row in rows.items():
                 if self._rows.get(name) != row:
-                    self.note(
-                        f"{name}: frontend {row.frontend} worker {row.worker} endpoint {row.endpoint} "
-                        f"available {row.available} progressing {row.progressing} degraded {row.degraded} "
-                        f"(generation {row.generation})"
-                    )
+                    self.note(f"{name}: {row.line}")
             for name in self._rows.keys() - rows.keys():
                 self.note(f"{name}: gone")
         self._rows = rows
@@ -113,22 +113,27 @@ class Screen(AbstractContextManager["Screen"]):
             self.note(f"event: {text}")
         self._refresh()
 
+    def below(self, text: str) -> None:
+        """Keep lines below the table up to date; a plain output does not show them."""
+        self._below = text
+        self._refresh()
+
     def _refresh(self) -> None:
         if self._live is not None:
-            self._live.update(
-                Group(self._table(), *(Text(f"  {line}", style="dim") for line in self._events))
-            )
+            events = (Text(f"  {line}", style="dim") for line in self._events)
+            below = [Text(f"\n{self._below}\n")] if self._below else []
+            self._live.update(Group(self._table(), *below, *events))
 
     def _table(self) -> Table:
-        table = Table(title="kubectl get openclaws -A", title_justify="left", expand=False)
-        for heading in ("NAME", "SPEC SEEN", "FRONTEND", "WORKER", "ENDPOINT"):
+        table = Table(title=self._view.title, title_justify="left", expand=False)
+        for heading in ("NAME", *self._view.headings):
             table.add_column(heading)
-        for heading in _GOOD:
-            table.add_column(heading.upper())
         for row in self._rows.values():
-            states = [
-                Text(value, style="green" if value == good else "yellow" if value == "-" else "red")
-                for value, good in ((getattr(row, name), good) for name, good in _GOOD.items())
-            ]
-            table.add_row(row.name, row.generation, row.frontend, row.worker, row.endpoint, *states)
+            table.add_row(row.name, *map(_text, row.cells))
         return table
+
+
+def _text(cell: Cell) -> Text:
+    if cell.good is None:
+        return Text(cell.text)
+    return Text(cell.text, style="green" if cell.good else "yellow" if cell.text == "-" else "red")

@@ -7,7 +7,15 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from openclaw.cli import demo_command, manifests_command, run_command
+from openclaw.cli import (
+    demo_command,
+    demo_rds_command,
+    manifests_command,
+    owner_command,
+    run_command,
+    shards_command,
+    top_command,
+)
 from openclaw.cli.errors import CommandError
 
 __all__ = ["main"]
@@ -22,8 +30,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"openclaw {version('openclaw')}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    for register in (run_command.register, manifests_command.register, demo_command.register):
-        register(commands)
+    for command in (
+        run_command,
+        shards_command,
+        owner_command,
+        top_command,
+        manifests_command,
+        demo_command,
+        demo_rds_command,
+    ):
+        command.register(commands)
     return parser
 
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, Final, TypeVar
 
 from openclaw.cli.errors import CommandError
-from openclaw.controllers import SHIPPED
+from openclaw.controllers import SHIPPED, runnable
 from openclaw.runtime import Reconciler
 
 __all__ = ["SHIPPED_NAME", "load_reconcilers", "make_reconcilers", "name_of_target"]
@@ -31,15 +31,19 @@ _LIBRARIES: Final = (
 )
 
 
-def load_reconcilers(target: str | None) -> list[type[Reconciler[Any]]]:
+def load_reconcilers(target: str | None, *, to_run: bool = False) -> list[type[Reconciler[Any]]]:
     """The reconciler classes of `target`: a `.py` file or a module, with `:ClassName` or not; None is ours.
+
+    Args:
+        target: as above.
+        to_run: of ours, only those whose dependencies are installed.
 
     Raises:
         CommandError: there is no such file, module or class, it cannot be imported (the message has file
             and line), or it defines no reconciler.
     """
     if target is None:
-        return list(SHIPPED)
+        return list(runnable() if to_run else SHIPPED)
     where, _, name = target.partition(":")
     module = _load(where)
     if name:

@@ -1,4 +1,4 @@
-"""The operator's own objects: Namespace, Service and StatefulSet."""
+"""The operator's own objects: Namespace, Service, StatefulSet and what guards its pods."""
 
 from __future__ import annotations
 
@@ -43,10 +43,41 @@ def metrics_service(*, name: str, namespace: str, labels: Json, selector: Json) 
     }
 
 
+def disruption_budget(*, name: str, namespace: str, labels: Json, selector: Json) -> Json:
+    """At most one replica is evicted at a time: the slots of one wait for its return."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector}},
+    }
+
+
+def network_policy(*, name: str, namespace: str, labels: Json, selector: Json) -> Json:
+    """Nobody speaks to the operator but for its metrics and health.
+
+    Where it speaks to is not restricted: the API server's address, and that of providers, is the cluster's
+    own affair.
+    """
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {
+            "podSelector": {"matchLabels": selector},
+            "policyTypes": ["Ingress"],
+            "ingress": [{"ports": [{"port": "metrics"}]}],
+        },
+    }
+
+
 def stateful_set(
     *, name: str, namespace: str, image: str, arguments: Sequence[str], labels: Json, selector: Json
 ) -> Json:
-    """The operator: one replica, as little privilege as there is, probed on the metrics port."""
+    """The operator: as little privilege as there is, probed on the metrics port.
+
+    Pods are started together, and updated one by one, each once the one before has its share again.
+    """
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -55,6 +86,7 @@ def stateful_set(
             "replicas": 1,
             "serviceName": name,
             "podManagementPolicy": "Parallel",
+            "updateStrategy": {"type": "RollingUpdate"},
             "selector": {"matchLabels": selector},
             "template": {
                 "metadata": {"labels": labels},
@@ -62,6 +94,14 @@ def stateful_set(
                     "serviceAccountName": name,
                     "automountServiceAccountToken": True,
                     "terminationGracePeriodSeconds": GRACE_SECONDS,
+                    "topologySpreadConstraints": [
+                        {
+                            "maxSkew": 1,
+                            "topologyKey": "kubernetes.io/hostname",
+                            "whenUnsatisfiable": "ScheduleAnyway",
+                            "labelSelector": {"matchLabels": selector},
+                        }
+                    ],
                     "securityContext": {
                         "runAsNonRoot": True,
                         "runAsUser": USER,

@@ -9,10 +9,25 @@ from typing import Any, Final
 
 from openclaw.api import CustomResource
 from openclaw.manifests.crd import by_kind, custom_resource_definition
-from openclaw.manifests.deployment import METRICS_PORT, metrics_service, namespace_of, stateful_set
+from openclaw.manifests.deployment import (
+    METRICS_PORT,
+    disruption_budget,
+    metrics_service,
+    namespace_of,
+    network_policy,
+    stateful_set,
+)
 from openclaw.manifests.errors import ManifestError
-from openclaw.manifests.rbac import ReconcilerClass, binding, operator_role, service_account, user_roles
+from openclaw.manifests.rbac import (
+    ReconcilerClass,
+    binding,
+    operator_role,
+    service_account,
+    shard_role,
+    user_roles,
+)
 from openclaw.manifests.yaml import dump
+from openclaw.runtime.informers import can_be_shards
 
 Json = dict[str, Any]
 
@@ -70,11 +85,15 @@ def generate(
     account = service_account(name=name, namespace=namespace, labels=labels)
     role = operator_role(reconcilers, name=f"{name}-operator", labels=labels, watch_namespace=watch_namespace)
     users = user_roles([versions[0] for versions in by_kind(declared)], name=name, labels=labels)
-    files[f"{BASE_FOLDER}/rbac.yaml"] = text_of([account, role, binding(role, account), *users])
-
+    roles = [role, binding(role, account)]
     command = [*arguments, "--metrics-address", f"0.0.0.0:{METRICS_PORT}"]
+    if can_be_shards(reconcilers):
+        command += ["--shard", "$(POD_NAME)", "--shard-group", name]
+        leases = shard_role(name=f"{name}-shard", namespace=namespace, statefulset=name, labels=labels)
+        roles += [leases, binding(leases, account)]
     if watch_namespace is not None:
         command += ["--namespace", watch_namespace]
+    files[f"{BASE_FOLDER}/rbac.yaml"] = text_of([account, *roles, *users])
     files[f"{BASE_FOLDER}/operator.yaml"] = text_of(
         [
             namespace_of(namespace, labels=labels),
@@ -87,6 +106,8 @@ def generate(
                 labels=labels,
                 selector=selector,
             ),
+            disruption_budget(name=name, namespace=namespace, labels=labels, selector=selector),
+            network_policy(name=name, namespace=namespace, labels=labels, selector=selector),
         ]
     )
     files[f"{BASE_FOLDER}/kustomization.yaml"] = text_of([_kustomization()])

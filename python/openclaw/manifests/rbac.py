@@ -35,7 +35,7 @@ def operator_rules(reconcilers: Iterable[ReconcilerClass]) -> list[Json]:
         for owned in owned_kinds(reconciler):
             # `delete` not only for `ctx.delete`: OwnerReferencesPermissionEnforcement asks for it of whoever
             # changes the owner references of an object that exists, to put them right or to adopt it.
-            _grant(grants, owned.child.resource, *_CACHE, *_APPLY, "delete")
+            _grant(grants, owned.child.resource, "get", *_CACHE, *_APPLY, "delete")
         if reconciler.owns:
             # OwnerReferencesPermissionEnforcement asks for it when children block their owner's deletion.
             _grant(grants, root, "update", subresource="finalizers")
@@ -68,6 +68,24 @@ def operator_role(
                 )
     metadata = {"name": name, "namespace": watch_namespace, "labels": labels}
     return _role("Role", metadata, operator_rules(reconcilers))
+
+
+def shard_role(*, name: str, namespace: str, statefulset: str, labels: Json) -> Json:
+    """What a shard may do in the operator's own namespace: keep Leases, see whether its pod comes back."""
+    rules = [
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "verbs": ["list", "watch", "create", "update", "delete"],
+        },
+        {
+            "apiGroups": ["apps"],
+            "resources": ["statefulsets"],
+            "resourceNames": [statefulset],
+            "verbs": ["get"],
+        },
+    ]
+    return _role("Role", {"name": name, "namespace": namespace, "labels": labels}, rules)
 
 
 def service_account(*, name: str, namespace: str, labels: Json) -> Json:

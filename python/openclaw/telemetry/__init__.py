@@ -2,6 +2,7 @@
 
 from openclaw.telemetry.context import bind, current_fields, log_context
 from openclaw.telemetry.health import CheckResult, Health, HealthCheck, HealthChecks, HealthReport
+from openclaw.telemetry.listener import Address, BindError
 from openclaw.telemetry.logs import (
     LOG_FORMATS,
     LOG_LEVELS,
@@ -13,7 +14,6 @@ from openclaw.telemetry.logs import (
 )
 from openclaw.telemetry.metrics import CacheStats, ControllerMetrics, Metrics, Outcome, Run, WatchMetrics
 from openclaw.telemetry.redact import REDACTED, redact_text, redact_value
-from openclaw.telemetry.server import Address, BindError, TelemetryServer
 
 __all__ = [
     "LOG_FORMATS",
@@ -35,7 +35,6 @@ __all__ = [
     "Metrics",
     "Outcome",
     "Run",
-    "TelemetryServer",
     "WatchMetrics",
     "bind",
     "configure",

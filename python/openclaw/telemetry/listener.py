@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from aiohttp import web
+if TYPE_CHECKING:
+    from aiohttp import web
 
 __all__ = ["Address", "BindError", "Listener"]
 
@@ -74,6 +75,8 @@ class Listener:
         Raises:
             BindError: the address is taken, is not of this machine, or may not be used.
         """
+        from aiohttp import web  # noqa: PLC0415 - a process that serves nothing does not pay for it
+
         # Signals are the manager's; a log line a scrape helps nobody.
         runner = web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=_STOP_SECONDS)
         await runner.setup()

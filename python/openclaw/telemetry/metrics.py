@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -169,6 +169,9 @@ class ControllerMetrics:
         return sum(self._ages())
 
 
+_RESTARTS: Final = ("closed", "expired", "error")
+
+
 class WatchMetrics:
     """The metrics of the watch of one kind; made by `Metrics.watch`."""
 
@@ -176,11 +179,13 @@ class WatchMetrics:
         self.kind = kind
         self._restarts = restarts
         self._clock = clock
-        self._last_event: float | None = None
+        self._last_event: Callable[[], float | None] = lambda: None
+        for reason in _RESTARTS:
+            restarts.labels(kind, reason)  # a rate needs the 0 before the 1
 
-    def event(self) -> None:
-        """Record that the server sent something, a bookmark included: the watch is alive."""
-        self._last_event = self._clock()
+    def follow(self, last_event: Callable[[], float | None]) -> None:
+        """Read from `last_event` when the server last sent something, by the clock; None: nothing so far."""
+        self._last_event = last_event
 
     def restarted(self, reason: str) -> None:
         """Record that the watch begins anew. `reason` is one of a few words, such as "expired" or "idle"."""
@@ -189,7 +194,8 @@ class WatchMetrics:
     @property
     def last_event_age(self) -> float | None:
         """Seconds since the server last sent something; None before the first event."""
-        return None if self._last_event is None else self._clock() - self._last_event
+        last = self._last_event()
+        return None if last is None else self._clock() - last
 
 
 class Metrics:

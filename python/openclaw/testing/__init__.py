@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from openclaw.testing.binaries import find_binary
     from openclaw.testing.client import Client
+    from openclaw.testing.cluster.cluster import FakeCluster
+    from openclaw.testing.cluster.faults import Fault, RequestInfo, WatchFault
+    from openclaw.testing.cluster.http import ClusterServer
+    from openclaw.testing.cluster.process import ClusterProcess
+    from openclaw.testing.cluster.workloads import Workloads
     from openclaw.testing.controlplane import ControlPlane
     from openclaw.testing.errors import (
         BinaryNotFoundError,
@@ -27,12 +32,19 @@ _MODULES = {
     "BinaryNotFoundError": "errors",
     "BuildError": "errors",
     "Client": "client",
+    "ClusterProcess": "cluster.process",
+    "ClusterServer": "cluster.http",
     "ConditionTimeoutError": "errors",
     "ControlPlane": "controlplane",
     "ControlPlaneError": "errors",
+    "FakeCluster": "cluster.cluster",
+    "Fault": "cluster.faults",
     "NodeStandIn": "node",
     "Outcome": "podstatus",
     "PodBehaviour": "podstatus",
+    "RequestInfo": "cluster.faults",
+    "WatchFault": "cluster.faults",
+    "Workloads": "cluster.workloads",
     "find_binary": "binaries",
 }
 
@@ -41,12 +53,19 @@ __all__ = [
     "BinaryNotFoundError",
     "BuildError",
     "Client",
+    "ClusterProcess",
+    "ClusterServer",
     "ConditionTimeoutError",
     "ControlPlane",
     "ControlPlaneError",
+    "FakeCluster",
+    "Fault",
     "NodeStandIn",
     "Outcome",
     "PodBehaviour",
+    "RequestInfo",
+    "WatchFault",
+    "Workloads",
     "find_binary",
 ]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import signal
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from openclaw.testing.crdfiles import crd_files
 from openclaw.testing.errors import ControlPlaneError
 
 _PROGRAM = "python -m openclaw.testing"
@@ -55,12 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a control plane until SIGINT or SIGTERM; returns the exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    crds: list[Path] = []
-    for path in options.crds:
-        found = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
-        if not found or not found[0].is_file():
-            parser.error(f"--crds: {path} is neither a file nor a folder with *.yaml files")
-        crds += found
+    try:
+        crds = crd_files(options.crds)
+    except ValueError as error:
+        parser.error(f"--crds: {error}")
     try:
         from openclaw.testing.controlplane import ControlPlane
     except ModuleNotFoundError as error:
@@ -84,8 +84,19 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def _wait() -> None:
-    while True:
-        signal.pause()
+    """Until a signal's handler raises.
+
+    Not `signal.pause`: a signal that comes right before it, after Python has looked for one, would be missed.
+    """
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        writer.setblocking(False)
+        former = signal.set_wakeup_fd(writer.fileno())
+        try:
+            while True:
+                reader.recv(1)
+        finally:
+            signal.set_wakeup_fd(former)
 
 
 def _instructions(url: str, kubeconfig: Path, crds: Sequence[Path]) -> str:

@@ -1,4 +1,4 @@
-"""Builds the binaries of a control plane with Go into the user's cache.
+"""Builds the binaries that tests need with Go into the user's cache.
 
 Two builds may start at once: a file lock lets the second wait, and it then finds the work done.
 A binary appears under its name only when it is complete.
@@ -23,7 +23,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, TextIO
 
-from openclaw.testing.binaries import COMPONENTS, KUBERNETES_VERSION, Component, cache_folder, missing
+from openclaw.testing.binaries import COMPONENTS, Component, cache_folder, missing
 from openclaw.testing.errors import BuildError
 
 MINIMUM_GO: Final = (1, 26)
@@ -39,7 +39,14 @@ def build_missing(names: Iterable[str], output: TextIO | None = None) -> None:
     Raises BuildError when Go is missing, too old, or fails.
     """
     report = _Report(output or sys.stderr)
-    folder = cache_folder()
+    folders: dict[Path, list[str]] = {}
+    for name in names:
+        folders.setdefault(cache_folder(name), []).append(name)
+    for folder, kept_there in folders.items():
+        _build_into(folder, kept_there, report)
+
+
+def _build_into(folder: Path, names: list[str], report: _Report) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with _exclusive(folder.with_name(f".{folder.name}.lock"), report):
         wanted = missing(names)
@@ -55,7 +62,7 @@ def build_missing(names: Iterable[str], output: TextIO | None = None) -> None:
             for module in modules.values():
                 _check_go_version(go, module)
             report.line(
-                f"building {', '.join(wanted)} {KUBERNETES_VERSION} into {folder} "
+                f"building {', '.join(wanted)} {COMPONENTS[wanted[0]].version} into {folder} "
                 "(once; some minutes from nothing, seconds when Go's build cache is warm)"
             )
             for position, name in enumerate(wanted, start=1):
@@ -68,10 +75,12 @@ def build_missing(names: Iterable[str], output: TextIO | None = None) -> None:
 def _build(go: str, component: Component, module: Path, report: _Report, label: str) -> Path:
     started = time.monotonic()
     report.line(f"{label}: resolving packages")
-    packages = _run([go, "list", "-deps", component.package], module, report, f"{label}: resolving")
+    tags = ["-tags", component.tags] if component.tags else []
+    packages = _run([go, "list", *tags, "-deps", component.package], module, report, f"{label}: resolving")
     total = len(packages)
     target = module / component.name
-    command = [go, "build", "-v", "-ldflags", _linker_flags(component), "-o", str(target), component.package]
+    command = [go, "build", "-v", *tags, "-ldflags", _linker_flags(component), "-o", str(target)]
+    command.append(component.package)
     _run(command, module, report, f"{label}: compiling", total=total)
     report.line(f"{label}: done in {time.monotonic() - started:.0f} s")
     return target
@@ -79,11 +88,15 @@ def _build(go: str, component: Component, module: Path, report: _Report, label: 
 
 def _linker_flags(component: Component) -> str:
     flags = ["-s", "-w"]
+    if component.module == "prometheus":
+        # promtool and /api/v1/status/buildinfo would say nothing else.
+        version = component.version.removeprefix("v0.")
+        flags.append(f"-X github.com/prometheus/common/version.Version={version[0]}.{version[1:]}")
     if component.module == "kubernetes":
         # Without these the server calls itself v0.0.0-master and kubectl complains about the skew.
-        major, minor, _ = KUBERNETES_VERSION.removeprefix("v").split(".")
+        major, minor, _ = component.version.removeprefix("v").split(".")
         for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
-            flags += [f"-X {package}.gitVersion={KUBERNETES_VERSION}"]
+            flags += [f"-X {package}.gitVersion={component.version}"]
             flags += [f"-X {package}.gitMajor={major}", f"-X {package}.gitMinor={minor}"]
     return " ".join(flags)
 
@@ -174,9 +187,9 @@ def _find_go() -> str:
     go = next(filter(None, (shutil.which("go", path=folder) for folder in (None, *_GO_FOLDERS))), None)
     if go is None:
         raise BuildError(
-            f"Go is needed to build the control plane, and there is no `go` on PATH. Install Go "
+            f"Go is needed to build this, and there is no `go` on PATH. Install Go "
             f"{_dotted(MINIMUM_GO)} or newer (https://go.dev/dl/), or set KUBEBUILDER_ASSETS to a folder "
-            f"with the binaries of an existing control plane."
+            f"with the binaries, or put them on PATH."
         )
     return go
 
@@ -189,8 +202,8 @@ def _check_go_version(go: str, module: Path) -> None:
     if answer.returncode != 0 or version is None or (int(version[1]), int(version[2])) < MINIMUM_GO:
         said = answer.stderr.strip() or answer.stdout.strip()
         raise BuildError(
-            f"{go} is too old or does not work ({said}): Go {_dotted(MINIMUM_GO)} or newer is needed to "
-            f"build the control plane. Install it (https://go.dev/dl/), or unset GOTOOLCHAIN so that Go "
+            f"{go} is too old or does not work ({said}): Go {_dotted(MINIMUM_GO)} or newer is needed. "
+            f"Install it (https://go.dev/dl/), or unset GOTOOLCHAIN so that Go "
             f"fetches it."
         )
 

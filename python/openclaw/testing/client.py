@@ -55,13 +55,24 @@ class Client:
     `Greeting.demo.example.com`. Objects are dicts, or instances of a class of `openclaw.api`; the namespace
     of cluster-scoped objects is None. Refusals are the errors of `openclaw.kube.errors`.
 
+    Args:
+        kubeconfig: where the cluster is; None for the current one.
+        transport: how it is reached instead, such as that of a `FakeCluster`; it is closed with the client.
+        field_manager: the name under which writes own fields.
+
     Attributes:
         warnings: the texts of the Warning headers received so far.
     """
 
-    def __init__(self, kubeconfig: str | PathLike[str], *, field_manager: str = "openclaw-testing") -> None:
+    def __init__(
+        self,
+        kubeconfig: str | PathLike[str] | None = None,
+        *,
+        transport: Transport | None = None,
+        field_manager: str = "openclaw-testing",
+    ) -> None:
         self.field_manager = field_manager
-        self.transport = Transport(ConfigSource(kubeconfig), user_agent="openclaw-testing")
+        self.transport = transport or Transport(ConfigSource(kubeconfig), user_agent="openclaw-testing")
         self.warnings: list[str] = []
         self._discovery = Discovery(self.transport)
 
@@ -109,12 +120,19 @@ class Client:
         documents = yaml.safe_load_all(Path(file).read_text())
         return [await self.apply(document, namespace=namespace) for document in documents if document]
 
-    async def install_crds(self, *files: str | PathLike[str], timeout: float = 30.0) -> None:
-        """Apply files of CustomResourceDefinitions and wait until their kinds are served.
+    async def install_crds(self, *crds: str | PathLike[str] | Object, timeout: float = 30.0) -> None:
+        """Apply CustomResourceDefinitions, or files of them, and wait until their kinds are served.
+
+        A definition that is `Established` may not be served yet: the API server looks at it in turns.
 
         Raises ConditionTimeoutError after `timeout` seconds.
         """
-        definitions = [crd for file in files for crd in await self.apply_yaml(file)]
+        definitions: Objects = []
+        for crd in crds:
+            if isinstance(crd, dict):
+                definitions.append(await self.apply(crd))
+            else:
+                definitions += await self.apply_yaml(crd)
         awaited = [kind for crd in definitions for kind in kinds_of(crd)]
         try:
             async with asyncio.timeout(timeout):

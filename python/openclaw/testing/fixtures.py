@@ -1,13 +1,15 @@
-"""The pytest plugin: a control plane, a client and a namespace as fixtures.
+"""The pytest plugin: clusters, a client and a namespace as fixtures.
 
 - `control_plane` (session): everything, pods become Ready, with an audit log. Override
   `control_plane_options` (session), its arguments, in a conftest.py: for instance to install CRDs.
 - `api_server` (session): etcd and kube-apiserver only, ready sooner; arguments in `api_server_options`.
+- `fake_cluster` (function): a `FakeCluster`, in memory, for each test its own; arguments in
+  `fake_cluster_options`. `fake_client` is its administrator's `Client`.
 - `kube_client`: an administrator's `Client`, of `api_server` when the test asks for that, else of
   `control_plane`.
 - `namespace`: the name of a new namespace there, deleted after the test.
 
-Each starts when the first test asks for it. The last two need pytest-asyncio.
+Each starts when the first test asks for it. The fake ones and the last two need pytest-asyncio.
 
 With pytest-xdist use `--dist loadgroup`: the tests of one control plane then run on one worker, so that
 there is one of each kind, as without xdist. With other modes each worker starts its own, which works but
@@ -26,6 +28,7 @@ import pytest
 
 if TYPE_CHECKING:
     from openclaw.testing.client import Client
+    from openclaw.testing.cluster.cluster import FakeCluster
     from openclaw.testing.controlplane import ControlPlane
 
 _SHARED = ("control_plane", "api_server")
@@ -40,6 +43,12 @@ def control_plane_options() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def api_server_options() -> dict[str, Any]:
     """Arguments of the `ControlPlane` of the fixture `api_server`, to override."""
+    return {}
+
+
+@pytest.fixture
+def fake_cluster_options() -> dict[str, Any]:
+    """Arguments of the `FakeCluster` of the fixture `fake_cluster`, to override."""
     return {}
 
 
@@ -65,6 +74,20 @@ def api_server(api_server_options: dict[str, Any]) -> Iterator[ControlPlane]:
 # When it is installed, pytest has imported it by now.
 if importlib.util.find_spec("pytest_asyncio") is not None:
     import pytest_asyncio
+
+    @pytest_asyncio.fixture(loop_scope="function")
+    async def fake_cluster(fake_cluster_options: dict[str, Any]) -> AsyncIterator[FakeCluster]:
+        """A cluster in memory, for this test alone."""
+        from openclaw.testing.cluster.cluster import FakeCluster
+
+        async with FakeCluster(**fake_cluster_options) as started:
+            yield started
+
+    @pytest_asyncio.fixture(loop_scope="function")
+    async def fake_client(fake_cluster: FakeCluster) -> AsyncIterator[Client]:
+        """An administrator's client of `fake_cluster`."""
+        async with fake_cluster.client() as client:
+            yield client
 
     @pytest_asyncio.fixture(loop_scope="function")
     async def kube_client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:

@@ -21,7 +21,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from os import PathLike
 from types import TracebackType
@@ -52,6 +52,7 @@ class NodeStandIn:
         decide: how a pod fares; see `openclaw.testing.podstatus.Decide`. Call `refresh` when it would
             answer otherwise than before.
         prefix: of the nodes' names.
+        end: awaited before a pod that is being deleted goes: a kubelet ends its containers then.
 
     The nodes have no Lease: a node-lifecycle controller would find them gone. `ControlPlane` runs none.
     """
@@ -64,8 +65,10 @@ class NodeStandIn:
         bind: bool = False,
         decide: Decide | None = None,
         prefix: str = "stand-in",
+        end: Callable[[Object], Awaitable[None]] | None = None,
     ) -> None:
         self.decide = decide
+        self._end = end
         self._client = Client(kubeconfig, field_manager="openclaw-node-stand-in")
         self._nodes = {f"{prefix}-{number}": f"10.0.0.{number + 1}" for number in range(nodes)}
         self._turns = itertools.cycle(self._nodes)
@@ -190,6 +193,8 @@ class NodeStandIn:
                 await self._bind_pod(namespace, name, uid)
             return
         if metadata.get("deletionTimestamp"):
+            if self._end is not None:
+                await self._end(pod.latest)
             await self._client.delete("Pod", namespace, name, grace_period=0, uid=uid)
             return
         outcome = self._due(uid, pod, behaviour_of(pod.latest, self.decide))

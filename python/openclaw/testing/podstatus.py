@@ -73,9 +73,9 @@ def behaviour_of(pod: Object, decide: Decide | None = None) -> PodBehaviour:
     return PodBehaviour(Outcome.READY if lasts else Outcome.COMPLETED)
 
 
-def pod_status(pod: Object, outcome: Outcome, *, pod_ip: str, host_ip: str) -> Object:
-    """The status of a pod with this outcome, as a kubelet would report it."""
-    now = timestamp()
+def pod_status(pod: Object, outcome: Outcome, *, pod_ip: str, host_ip: str, now: str | None = None) -> Object:
+    """The status of a pod with this outcome, as a kubelet would report it; `now` is the machine's if None."""
+    now = now or timestamp()
     if outcome is Outcome.CRASH_LOOP and pod["spec"].get("restartPolicy") == "Never":
         phase = "Failed"
     else:

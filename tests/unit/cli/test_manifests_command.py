@@ -77,14 +77,15 @@ def test_everything_can_be_named(folder: Path) -> None:
         for it in yaml.safe_load_all((folder / "deploy/base/rbac.yaml").read_text())
         if it["kind"] == "Role"
     ]
-    assert roles == [("Role", "shop", "pager-operator")]
+    assert roles == [("Role", "shop", "pager-operator"), ("Role", "ops", "pager-shard")]
 
 
 def test_the_shipped_operator_is_as_it_was(folder: Path) -> None:
     assert main(["manifests"]) == 0
     assert stateful_set(folder)["metadata"]["namespace"] == "openclaw-system"
     assert container(folder)["image"] == "openclaw:latest"
-    assert container(folder)["args"] == ["run", "--metrics-address", "0.0.0.0:8080"]
+    shard = ["--shard", "$(POD_NAME)", "--shard-group", "openclaw"]
+    assert container(folder)["args"] == ["run", "--metrics-address", "0.0.0.0:8080", *shard]
 
 
 @pytest.mark.parametrize("name", ["openclaw.py", "1st.py", "_.py"])

@@ -96,11 +96,18 @@ def test_the_pod_keeps_to_the_restricted_standard(files: dict[str, str]) -> None
 
 def test_one_namespace_only() -> None:
     files = generate([Claws], image="i", namespace="ops", watch_namespace="shop")
-    rbac = objects(files, "deploy/base/rbac.yaml")
-    assert rbac["Role"]["metadata"]["namespace"] == rbac["RoleBinding"]["metadata"]["namespace"] == "shop"
-    assert rbac["RoleBinding"]["roleRef"]["kind"] == "Role"
-    assert rbac["RoleBinding"]["subjects"][0]["namespace"] == "ops"
-    assert "ClusterRoleBinding" not in rbac
+    rbac = list(yaml.safe_load_all(files["deploy/base/rbac.yaml"]))
+    of_kind = {
+        kind: {it["metadata"]["namespace"]: it for it in rbac if it["kind"] == kind}
+        for kind in ("Role", "RoleBinding")
+    }
+    # In its own namespace it keeps the Leases of its shards, and no more.
+    assert set(of_kind["Role"]) == set(of_kind["RoleBinding"]) == {"shop", "ops"}
+    assert [rule["resources"] for rule in of_kind["Role"]["ops"]["rules"]] == [["leases"], ["statefulsets"]]
+    for it in of_kind["RoleBinding"].values():
+        assert it["roleRef"]["kind"] == "Role"
+        assert it["subjects"][0]["namespace"] == "ops"
+    assert "ClusterRoleBinding" not in {it["kind"] for it in rbac}
     spec = objects(files, "deploy/base/operator.yaml")["StatefulSet"]["spec"]["template"]["spec"]
     assert spec["containers"][0]["args"][-2:] == ["--namespace", "shop"]
 
@@ -110,7 +117,7 @@ def test_further_kinds_and_names() -> None:
     assert "crds/demo.example.com_gadgets.yaml" in files
     rbac = list(yaml.safe_load_all(files["deploy/base/rbac.yaml"]))
     names = {body["metadata"]["name"] for body in rbac}
-    assert names == {"gadgets", "gadgets-operator", "gadgets-viewer", "gadgets-editor"}
+    assert names == {"gadgets", "gadgets-operator", "gadgets-shard", "gadgets-viewer", "gadgets-editor"}
     spec = objects(files, "deploy/base/operator.yaml")["StatefulSet"]["spec"]["template"]["spec"]
     assert spec["containers"][0]["args"][:2] == ["run", "gadgets.py"]
 
@@ -173,3 +180,26 @@ def test_two_operators_share_no_name() -> None:
 def test_a_name_that_kubernetes_would_refuse(names: dict[str, Any], said: str) -> None:
     with pytest.raises(ManifestError, match=said):
         generate([Claws], image="a", **names)
+
+
+def test_shards_are_disturbed_one_at_a_time_and_by_nobody_else() -> None:
+    files = generate([Claws], image="i", name="gadgets")
+    operator = objects(files, "deploy/base/operator.yaml")
+    selector = operator["StatefulSet"]["spec"]["selector"]
+    assert operator["PodDisruptionBudget"]["spec"] == {"maxUnavailable": 1, "selector": selector}
+    policy = operator["NetworkPolicy"]["spec"]
+    assert policy["podSelector"] == selector
+    assert policy["ingress"] == [{"ports": [{"port": "metrics"}]}]
+    template = operator["StatefulSet"]["spec"]["template"]["spec"]
+    assert template["topologySpreadConstraints"][0]["labelSelector"] == selector
+    args = template["containers"][0]["args"]
+    assert args[args.index("--shard") :] == ["--shard", "$(POD_NAME)", "--shard-group", "gadgets"]
+
+
+def test_what_no_shard_could_do_runs_alone() -> None:
+    class Follower(Reconciler[Gadget]):
+        owns = (Gadget,)
+
+    files = generate([Follower], image="i", name="gadgets")
+    assert "--shard" not in files["deploy/base/operator.yaml"]
+    assert "leases" not in files["deploy/base/rbac.yaml"]

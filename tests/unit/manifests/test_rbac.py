@@ -72,13 +72,13 @@ def test_the_full_controller() -> None:
     assert granted(operator_rules([Full])) == {
         ("", "resourcequotas"): ["get"],
         ("", "secrets"): ["get", "list", "watch"],
-        ("", "services"): ["list", "watch", "create", "patch", "delete"],
-        ("apps", "deployments"): ["list", "watch", "create", "patch", "delete"],
+        ("", "services"): ["get", "list", "watch", "create", "patch", "delete"],
+        ("apps", "deployments"): ["get", "list", "watch", "create", "patch", "delete"],
         ("apps.openclaw.dev", "openclaws"): ["get", "list", "watch"],
         ("apps.openclaw.dev", "openclaws/finalizers"): ["update"],
         ("apps.openclaw.dev", "openclaws/status"): ["patch"],
         ("events.k8s.io", "events"): ["create", "patch"],
-        ("networking.k8s.io", "ingresses"): ["list", "watch", "create", "patch", "delete"],
+        ("networking.k8s.io", "ingresses"): ["get", "list", "watch", "create", "patch", "delete"],
     }
 
 

@@ -163,10 +163,11 @@ def test_a_cache_that_cannot_be_read_hides_no_other_metric(
 def test_the_age_of_the_last_event_grows_until_the_next(metrics: Metrics, clock: Clock, value: Value) -> None:
     watch = metrics.watch("OpenClaw")
     assert value("openclaw_watch_last_event_age_seconds", kind="OpenClaw") is None
-    watch.event()
+    last = clock.now
+    watch.follow(lambda: last)
     clock.now += 30
     assert value("openclaw_watch_last_event_age_seconds", kind="OpenClaw") == 30
-    metrics.watch("OpenClaw").event()
+    last = clock.now
     assert value("openclaw_watch_last_event_age_seconds", kind="OpenClaw") == 0
 
 

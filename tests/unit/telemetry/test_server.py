@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from openclaw.telemetry import Address, BindError, HealthChecks, Metrics, TelemetryServer
+from openclaw.telemetry import Address, BindError, HealthChecks, Metrics
+from openclaw.telemetry.server import TelemetryServer
 
 
 @pytest.fixture

@@ -39,7 +39,23 @@ def test_each_binary_is_looked_for_by_itself(places: dict[str, Path]) -> None:
     scheduler = executable(places["cache"] / "kube-scheduler")
     assert binaries.look_up("etcd") == etcd
     assert binaries.look_up("kube-scheduler") == scheduler
-    assert binaries.missing(binaries.COMPONENTS) == ["kube-apiserver", "kube-controller-manager", "kubectl"]
+    asked = [name for name, component in binaries.COMPONENTS.items() if component.of == "control-plane"]
+    assert binaries.missing(asked) == ["kube-apiserver", "kube-controller-manager", "kubectl"]
+
+
+def test_what_observes_is_kept_by_its_own_version_and_built_when_it_is_asked_for(
+    places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache = places["cache"].parents[1]
+    jaeger = executable(cache / "jaeger" / binaries.JAEGER_VERSION / "jaeger")
+    assert binaries.look_up("jaeger") == jaeger
+    with pytest.raises(BinaryNotFoundError, match=r"binaries promtool` \(or `make prometheus`\)"):
+        binaries.find_binary("promtool")
+    for name, component in binaries.COMPONENTS.items():
+        if component.of == "control-plane":
+            executable(places["cache"] / name)
+    assert binaries.main([]) == 0
+    assert "jaeger" not in capsys.readouterr().out
 
 
 def test_a_file_that_can_not_be_executed_is_none(places: dict[str, Path]) -> None:
