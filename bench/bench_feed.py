@@ -7,15 +7,17 @@ earlier ones, as a server's would.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 from bench.conftest import Record
-from bench.inprocess import contestants, corpus
+from bench.inprocess import contestants, corpus, objects
 from bench.inprocess.contestants import Contestant
 from bench.inprocess.sizes import OBJECTS, ROUNDS
+from openclaw._core import slot
 
 SOCKET = 64 << 10
 SLOW = {"kubernetes-asyncio"}
@@ -38,9 +40,19 @@ def irrelevant(templates: list[corpus.Template]) -> Lines:
 
 
 @functools.cache
-def known(kind: str, *, foreign: bool = False) -> list[corpus.Template]:
-    step = 2 if foreign and kind == "ConfigMap" else 1
+def known(kind: str, *, unowned: bool = False) -> list[corpus.Template]:
+    step = 2 if unowned and kind == "ConfigMap" else 1
     return [corpus.template(kind, number * step) for number in range(OBJECTS)]
+
+
+KEPT = frozenset(range(128))
+"""The slots of the shard in whose place we read: half of them."""
+
+
+def of_others(kind: str, count: int) -> list[corpus.Template]:
+    """Objects of slots that are not kept."""
+    numbers = (n for n in itertools.count() if slot(objects.uid(kind, n)) not in KEPT)
+    return [corpus.template(kind, n) for n in itertools.islice(numbers, count)]
 
 
 def first(templates: list[corpus.Template]) -> list[bytes]:
@@ -63,7 +75,7 @@ def run(benchmark: Any, reader: Contestant, lines: Lines, size: int = SOCKET, ro
 )
 def test_irrelevant(benchmark: Any, record: Record, kind: str, name: str) -> None:
     reader = contestants.CONTESTANTS[name](kind)
-    templates = known(kind, foreign=True)
+    templates = known(kind, unowned=True)
     rounds = ROUNDS
     if name in SLOW:
         templates, rounds = templates[: max(OBJECTS // 20, 1)], min(ROUNDS, 3)
@@ -75,6 +87,24 @@ def test_irrelevant(benchmark: Any, record: Record, kind: str, name: str) -> Non
     )
     assert run(benchmark, reader, lines, rounds=rounds) == 0
     assert len(reader) == count
+
+
+@pytest.mark.parametrize("name", sorted(contestants.OF_SLOTS))
+def test_foreign(benchmark: Any, record: Record, name: str) -> None:
+    """Roots of other shards, which an API server that does not filter sends all the same."""
+    reader = contestants.OF_SLOTS[name](KEPT)
+    lines = irrelevant(of_others("Widget", OBJECTS))
+    record(
+        suite="feed",
+        case="foreign",
+        kind="Widget",
+        contestant=name,
+        operations=OBJECTS,
+        bytes=size_of(lines),
+    )
+    assert run(benchmark, reader, lines) == 0
+    assert len(reader) == 0
+    assert reader.foreign >= OBJECTS * ROUNDS
 
 
 @pytest.mark.parametrize("name", ["openclaw", "orjson"])

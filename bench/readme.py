@@ -10,6 +10,9 @@ from typing import Any, Final
 from bench import environment
 from bench.inprocess.report import TITLES
 from bench.operators.report import cpu_each, of_workload, spread
+from bench.shards import figures
+from bench.shards.report import name
+from bench.shards.sizes import SINGLETON
 from bench.tables import table
 
 README: Final = environment.ROOT / "README.md"
@@ -40,8 +43,12 @@ def section(folder: Path) -> str:
         parts += _operators(whole)
     if inside:
         parts += _inprocess(inside)
-    if not whole and not inside:
-        parts.append("Not measured yet: `make bench` and `make bench-operators` fill this in.\n")
+    shards = _load(folder / "shards.json")
+    if shards:
+        parts += _shards(shards)
+    if not whole and not inside and not shards:
+        commands = "`make bench`, `make bench-operators` and `make bench-shards` fill this in"
+        parts.append(f"Not measured yet: {commands}.\n")
     parts.append("How it is measured, and what it leaves out: [bench/README.md](bench/README.md).\n")
     return "\n".join(parts)
 
@@ -116,6 +123,41 @@ def _inprocess(result: Result) -> list[str]:
 figures](bench/results/inprocess.md).
 """
     return [text, table(head, rows), "![Irrelevant events a second](bench/results/inprocess-feed.svg)\n"]
+
+
+def _shards(result: Result) -> list[str]:
+    """Shards: the same load in times the CPU of one process."""
+    plain, filtered = (figures.groups(result, filtered=filtered) for filtered in (False, True))
+    rows = [
+        [name(shards), *(_times(of, shards) for of in (plain, filtered))]
+        for shards in plain
+        if shards != SINGLETON
+    ]
+    head = ["shards", "CPU, times one process", "the same, where the API server filters by shard"]
+    changes = _changes(result.get("rebalance", {}), result)
+    noise = "; **others disturbed it**" if any(map(figures.disturbed, plain.values())) else ""
+    text = f"""Shards: the CPU time of all of them for the same load, in times that of the
+operator as one process ({_where(result)}{noise}). {changes}
+`make bench-shards` prints it; [all figures](bench/results/shards.md).
+"""
+    return [text, table(head, rows), "![CPU time of shards](bench/results/shards.svg)\n"]
+
+
+def _times(of: dict[int, Result], shards: int) -> str:
+    times = figures.times(of, shards, figures.TOGETHER)
+    return "" if times is None else f"{times:.2f}"
+
+
+def _changes(told: Result, result: Result) -> str:
+    if not told.get("changes"):
+        return ""
+    written = sum(n for resource, n in told["written"].items() if resource != "leases")
+    gaps = figures.changes(result, "join_gaps_s") + figures.changes(result, "leave_gaps_s")
+    p50, p99 = (1000 * figures.percentile(gaps, share) for share in (0.5, 0.99))
+    return (
+        f"A fourth shard comes and goes: {written} objects are written, and for a slot that moves nobody "
+        f"begins a run for {p50:.0f} ms (p99 {p99:.0f} ms)."
+    )
 
 
 def _memory(found: Iterable[Result]) -> dict[str, str]:

@@ -18,12 +18,13 @@ import msgspec
 import orjson
 
 from bench.inprocess import objects
-from openclaw._core import Cache
+from openclaw._core import Cache, slot
 
 Key = tuple[str, str]
 
 ROOT_PREDICATE: Final = b'{"any":[{"generation":{}},{"deletion":{}}]}'
 CHILD_PREDICATE: Final = b'{"content":{}}'
+EMPTY_PAGE: Final = b'{"metadata":{"resourceVersion":"1"},"items":[]}'
 WIDGET_OWNER: Final = b'{"owner":{"group":"bench.example.com","kind":"Widget"}}'
 
 
@@ -62,6 +63,23 @@ class Ours:
 
     def __len__(self) -> int:
         return len(self.cache)
+
+
+class OursOfSlots(Ours):
+    """openclaw's cache of a shard's roots: it holds the objects of some slots, and drops the others."""
+
+    def __init__(self, slots: frozenset[int]) -> None:
+        self.cache = Cache(manager=objects.MANAGER, scope="roots")
+        self.cache.subscribe(ROOT_PREDICATE, b'{"self":{}}')
+        self.cache.begin_gain(slots)
+        self.cache.feed_list(EMPTY_PAGE)
+        self.cache.commit_relist()
+        self.cache.start(slots)
+
+    @property
+    def foreign(self) -> int:
+        """Objects of other slots that came."""
+        return self.cache.stats()["events_foreign"]
 
 
 class Lines:
@@ -130,6 +148,22 @@ class Orjson(Dicts):
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind, orjson.loads)
+
+
+class OrjsonOfSlots(Orjson):
+    """The same, which drops what is of other slots once it is parsed."""
+
+    def __init__(self, slots: frozenset[int]) -> None:
+        super().__init__("Widget")
+        self._slots = slots
+        self.foreign = 0
+
+    def handle(self, line: bytes) -> Key | None:
+        event = self._loads(line)
+        if slot(event["object"]["metadata"].get("uid", "")) not in self._slots:
+            self.foreign += 1
+            return None
+        return super().handle(line)
 
 
 class Json(Dicts):
@@ -275,6 +309,13 @@ CONTESTANTS: Final[dict[str, type[Contestant]]] = {
     "msgspec": MetadataOnly,
     "kubernetes-asyncio": AsyncioTyped,
 }
+
+
+OF_SLOTS: Final[dict[str, Callable[[frozenset[int]], OursOfSlots | OrjsonOfSlots]]] = {
+    "openclaw": OursOfSlots,
+    "orjson": OrjsonOfSlots,
+}
+"""Those that hold a shard's objects only."""
 
 
 def made_of(kind: str) -> list[str]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import collections
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 WRITES: Final = {"create", "update", "patch", "delete", "deletecollection"}
 
 
-def policy(user: str) -> str:
-    """An audit policy that records the requests of one user only, so that others' cost the server nothing."""
-    rules = [{"level": "Metadata", "users": [user]}, {"level": "None"}]
+def policy(*users: str) -> str:
+    """An audit policy that records these users' requests only, so that others cost the server nothing."""
+    rules = [{"level": "Metadata", "users": list(users)}, {"level": "None"}]
     content = {
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
@@ -31,30 +32,10 @@ class AuditTail:
 
     def take(self) -> dict[str, Any]:
         """Counts by verb and resource: `total`, `writes`, `by_verb`, `failed`."""
-        counts: collections.Counter[str] = collections.Counter()
-        failed: collections.Counter[str] = collections.Counter()
-        for event in self._events():
-            # A watch counts when it begins, everything else when it is answered.
-            if (event["verb"] == "watch") != (event["stage"] == "ResponseStarted"):
-                continue
-            ref = event.get("objectRef", {})
-            resource = ref.get("resource") or event["requestURI"].split("?")[0]
-            name = f"{event['verb']} {resource}" + (
-                f"/{ref['subresource']}" if ref.get("subresource") else ""
-            )
-            code = event.get("responseStatus", {}).get("code", 0)
-            counts[name] += 1
-            if code >= 400:
-                failed[f"{name} {code}"] += 1
-        writes = sum(n for name, n in counts.items() if name.split()[0] in WRITES)
-        return {
-            "total": sum(counts.values()),
-            "writes": writes,
-            "by_verb": dict(counts.most_common()),
-            "failed": dict(failed),
-        }
+        return counted(self.events())
 
-    def _events(self) -> list[dict[str, Any]]:
+    def events(self) -> list[dict[str, Any]]:
+        """The events themselves."""
         if not self._path.exists():
             return []
         with self._path.open("rb") as file:
@@ -64,3 +45,27 @@ class AuditTail:
         complete = text[: text.rfind(b"\n") + 1]
         self._offset += len(complete)
         return [json.loads(line) for line in complete.splitlines()]
+
+
+def counted(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Requests by verb and resource: `total`, `writes`, `by_verb`, `failed`."""
+    counts: collections.Counter[str] = collections.Counter()
+    failed: collections.Counter[str] = collections.Counter()
+    for event in events:
+        # A watch counts when it begins, everything else when it is answered.
+        if (event["verb"] == "watch") != (event["stage"] == "ResponseStarted"):
+            continue
+        ref = event.get("objectRef", {})
+        resource = ref.get("resource") or event["requestURI"].split("?")[0]
+        name = f"{event['verb']} {resource}" + (f"/{ref['subresource']}" if ref.get("subresource") else "")
+        code = event.get("responseStatus", {}).get("code", 0)
+        counts[name] += 1
+        if code >= 400:
+            failed[f"{name} {code}"] += 1
+    writes = sum(n for name, n in counts.items() if name.split()[0] in WRITES)
+    return {
+        "total": sum(counts.values()),
+        "writes": writes,
+        "by_verb": dict(counts.most_common()),
+        "failed": dict(failed),
+    }

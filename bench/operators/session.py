@@ -40,6 +40,22 @@ def build_driver() -> None:
         raise PeerError(f"the load driver: {done.stderr.strip()[-1000:]}")
 
 
+def drive(plane: ControlPlane, token: str, command: str, namespace: str, **flags: object) -> dict[str, Any]:
+    """Run the load driver against a control plane; returns what it says.
+
+    Raises RuntimeError when it fails.
+    """
+    plane.create_namespace(namespace)
+    options = {"server": plane.url, "token": token, "ca": plane.folder / "ca.crt"}
+    options |= {"namespace": namespace, **flags}
+    arguments = [f"--{name}={value}" for name, value in options.items()]
+    done = subprocess.run([DRIVER_BINARY, command, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"driver {command}: {done.stderr.strip()}")
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
 class Session:
     """A fresh control plane with the CRD, in which one peer is measured."""
 
@@ -120,17 +136,7 @@ class Session:
 
         Raises RuntimeError when it fails.
         """
-        self.plane.create_namespace(namespace)
-        options = {"server": self.plane.url, "token": self._token, "ca": self.plane.folder / "ca.crt"}
-        options |= {"namespace": namespace, **flags}
-        arguments = [f"--{name}={value}" for name, value in options.items()]
-        done = subprocess.run(
-            [DRIVER_BINARY, command, *arguments], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise RuntimeError(f"driver {command}: {done.stderr.strip()}")
-        result: dict[str, Any] = json.loads(done.stdout)
-        return result
+        return drive(self.plane, self._token, command, namespace, **flags)
 
     def cpu(self) -> dict[str, float]:
         """CPU seconds of all parties so far."""
