@@ -123,17 +123,7 @@ class WidgetProbe(Probe[Widget], Reconciler[Widget]):
 
 async def install(client: Client) -> None:
     """The definitions of these kinds, served."""
-    for kind in (Widget, Gadget, Fleet):
-        crd = custom_resource_definition(kind)
-        await client.apply(crd)
-        await client.wait_for(
-            "CustomResourceDefinition",
-            None,
-            crd["metadata"]["name"],
-            lambda it: any(
-                c["type"] == "Established" and c["status"] == "True" for c in it["status"]["conditions"]
-            ),
-        )
+    await client.install_crds(*[custom_resource_definition(kind) for kind in (Widget, Gadget, Fleet)])
 
 
 def widget(name: str, namespace: str, *, finalizers: tuple[str, ...] = (), **spec: Any) -> dict[str, Any]:

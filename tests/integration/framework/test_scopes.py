@@ -14,7 +14,7 @@ from openclaw.runtime import Context, Reconciler, Result, Watch, index
 from openclaw.testing import Client, ControlPlane
 from tests.integration.framework.conftest import Serve
 from tests.integration.framework.kinds import GROUP, Fleet, Gadget, Probe, Widget, widget
-from tests.integration.reliability.accounts import code_of, describe, generated_rules, new_account
+from tests.integration.reliability.accounts import describe, generated_rules, new_account, refused
 from tests.integration.reliability.claws import claw, observed
 from tests.integration.reliability.managers import quiet, serving
 from tests.integration.reliability.operator_process import OperatorProcess
@@ -123,7 +123,7 @@ async def test_an_operator_of_one_namespace_needs_a_role_there_only(
         await client.wait_for("OpenClaw", namespace, "web", observed)
         assert await operator.stop() == 0
         assert "status" not in await client.get("OpenClaw", elsewhere, "web")
-    assert [describe(event) for event in me.requests() if code_of(event) >= 400] == []
+    assert [describe(event) for event in refused(me.requests())] == []
 
 
 async def test_a_kind_of_no_namespace_is_found_from_a_root_in_one(
@@ -182,7 +182,7 @@ async def test_a_role_made_from_the_declarations_is_enough_for_a_finalizer_watch
         await client.delete(Widget, namespace, "a")
         await client.wait_gone(Widget, namespace, "a")
         await eventually(lambda: quiet(manager), "the end of the work")
-    assert [describe(event) for event in me.requests() if code_of(event) >= 400] == []
+    assert [describe(event) for event in refused(me.requests())] == []
 
 
 def test_a_role_in_a_namespace_cannot_be_made_for_a_root_of_none() -> None:

@@ -17,7 +17,7 @@ from tests.integration.openclaw.claws import SECONDS
 async def policy_denying(
     client: Client, namespace: str, expression: str, message: str
 ) -> AsyncIterator[None]:
-    """A ValidatingAdmissionPolicy in one namespace; entered once it is in force."""
+    """A ValidatingAdmissionPolicy in one namespace; entered once it is in force, left once it is not."""
     name = f"deny-{uuid.uuid4().hex[:8]}"
     policy = {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -54,21 +54,25 @@ async def policy_denying(
     await client.create(policy)
     await client.create(binding)
     try:
-        await _in_force(client, namespace)
+        await _refused(client, namespace, expected=True)
         yield
     finally:
         await client.delete("ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io", None, name)
         await client.delete("ValidatingAdmissionPolicy.admissionregistration.k8s.io", None, name)
+        await _refused(client, namespace, expected=False)
 
 
-async def _in_force(client: Client, namespace: str) -> None:
-    """Wait until a ConfigMap is refused: nothing else tells that the policy has reached admission."""
+async def _refused(client: Client, namespace: str, *, expected: bool) -> None:
+    """Wait until a ConfigMap is refused, or no longer is: nothing else tells what admission has heard."""
     probe: Object = {"apiVersion": "v1", "kind": "ConfigMap"}
     async with asyncio.timeout(SECONDS):
         while True:
+            probe["metadata"] = {"name": f"probe-{uuid.uuid4().hex[:8]}"}
             try:
-                probe["metadata"] = {"name": f"probe-{uuid.uuid4().hex[:8]}"}
                 await client.create(probe, namespace=namespace)
+                refused = False
             except Invalid:
+                refused = True
+            if refused == expected:
                 return
             await asyncio.sleep(0.05)

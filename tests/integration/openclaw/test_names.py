@@ -12,8 +12,8 @@ from openclaw.api.openclaw import OpenClaw
 from openclaw.controllers.openclaw.children import frontend_deployment
 from openclaw.kube import Client as KubeClient
 from openclaw.kube import ConfigSource, Transport
-from openclaw.kube.errors import Conflict
 from openclaw.runtime.apply import Applier
+from openclaw.runtime.errors import NotControlled
 from openclaw.runtime.informer import Informer
 from openclaw.testing import Client
 from openclaw.testing.client import Object
@@ -180,7 +180,7 @@ async def test_an_object_that_the_cache_does_not_know_yet_is_not_taken_over(
     async with Transport(ConfigSource(operator_kubeconfig)) as transport:
         empty = Informer(transport, Deployment.resource, field_manager="openclaw")
         applier = Applier(KubeClient(transport), {Deployment.resource: empty})
-        with pytest.raises(Conflict):
+        with pytest.raises(NotControlled, match=r"Deployment .* exists and was not made"):
             await applier.apply(root, Deployment.resource, frontend_deployment(root).to_dict())
     now = await kube_client.get("Deployment", namespace, "shop-frontend")
     assert now["spec"] == foreign["spec"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ Object = dict[str, Any]
 Rules = list[Object]
 
 SYSTEM = "openclaw-system"
+_CLIENT_GONE = 504
+_QUESTION = "selfsubjectaccessreviews"
 MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
@@ -51,8 +53,8 @@ class Account:
         return f"system:serviceaccount:{SYSTEM}:{self.name}"
 
     def requests(self) -> list[Object]:
-        """All requests that this account has made so far."""
-        return self.plane.audit_events(self.user)
+        """All requests that this account has made so far, but for questions whether it may do something."""
+        return [it for it in self.plane.audit_events(self.user) if resource_of(it) != _QUESTION]
 
     def writes(self) -> list[Object]:
         return [event for event in self.requests() if event["verb"] in MUTATING]
@@ -70,6 +72,15 @@ def resource_of(event: Object) -> str:
 def code_of(event: Object) -> int:
     code: int = (event.get("responseStatus") or {}).get("code", 0)
     return code
+
+
+def refused(events: Iterable[Object]) -> list[Object]:
+    """The requests that the API server refused.
+
+    504 is not among them: it is what the server notes of a request whose client went away before its answer,
+    as an operator's does that a test ends in the middle of one.
+    """
+    return [event for event in events if code_of(event) >= 400 and code_of(event) != _CLIENT_GONE]
 
 
 def describe(event: Object) -> str:

@@ -20,6 +20,9 @@ from tests.integration.reliability.waiting import eventually
 
 _ENDS_WITHIN = 30.0
 
+OPENCLAW = "openclaw.controllers.openclaw:OpenClawReconciler"
+"""The TARGET of the OpenClaw operator alone, for tests that count what it does."""
+
 
 class OperatorProcess:
     """The operator, logging JSON to a file; killed at the end of the `async with` block at the latest.

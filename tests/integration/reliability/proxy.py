@@ -47,9 +47,9 @@ class Proxy:
     ) -> None:
         assert self._server is not None
         self._server.close()
+        self.silent = False
+        # They end by themselves once they are cut; asyncio's streams complain of tasks that are cancelled.
         self.cut()
-        for task in list(self._tasks):
-            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property

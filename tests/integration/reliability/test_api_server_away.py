@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from openclaw.testing import Client, ControlPlane
-from tests.integration.reliability.accounts import code_of, describe
+from tests.integration.reliability.accounts import code_of, describe, refused
 from tests.integration.reliability.claws import claw, observed
 from tests.integration.reliability.conftest import NewAccount
-from tests.integration.reliability.operator_process import OperatorProcess
+from tests.integration.reliability.operator_process import OPENCLAW, OperatorProcess
 from tests.integration.reliability.waiting import eventually
 
+# A freeze may fall between two runs: it is tried again.
+ATTEMPTS = 10
 KINDS = ("openclaws.apps.openclaw.dev", "deployments.apps", "services", "ingresses.networking.k8s.io")
 
 
@@ -37,7 +39,9 @@ async def test_a_killed_api_server_comes_back(
 ) -> None:
     own_plane.create_namespace("shop")
     me = await own_account()
-    async with OperatorProcess(me.kubeconfig, tmp_path / "log", ["--log-level", "debug"]) as operator:
+    async with OperatorProcess(
+        me.kubeconfig, tmp_path / "log", [OPENCLAW, "--log-level", "debug"]
+    ) as operator:
         await operator.ready()
         await own_client.create(claw("web", "shop", host="a.example.com"))
         await own_client.wait_for("OpenClaw", "shop", "web", observed)
@@ -76,12 +80,11 @@ async def test_a_killed_api_server_comes_back(
 
     # A server that starts answers 403 until it has read the roles, 429 until it has read the objects, and
     # knows no older position: 410.
-    passing = (403, 410, 429, 504)
-    refused = [describe(it) for it in me.requests() if code_of(it) >= 400 and code_of(it) not in passing]
-    assert refused == []
+    passing = (403, 410, 429)
+    assert [describe(it) for it in refused(me.requests()) if code_of(it) not in passing] == []
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(180)
 async def test_an_api_server_frozen_in_the_middle_of_a_write(
     own_plane: ControlPlane, own_client: Client, own_account: NewAccount, tmp_path: Path
 ) -> None:
@@ -90,18 +93,28 @@ async def test_an_api_server_frozen_in_the_middle_of_a_write(
     me = await own_account()
     async with OperatorProcess(me.kubeconfig, tmp_path / "log") as operator:
         await operator.ready()
-        await asyncio.gather(*(own_client.create(claw(f"c{number}", "shop")) for number in range(20)))
-        own_plane.pause("kube-apiserver")
 
         async def stuck() -> bool:
             return await operator.metric("controller_runtime_active_workers") > 0
 
-        try:
-            await eventually(stuck, "a run that waits for an answer")
-            assert (await operator.healthz()) == (200, "ok")
-        finally:
-            own_plane.resume("kube-apiserver")
+        creating: list[asyncio.Task[object]] = []
+        for attempt in range(ATTEMPTS):
+            names = [f"c{attempt}-{number}" for number in range(20)]
+            creating += [asyncio.create_task(own_client.create(claw(name, "shop"))) for name in names]
+            # Neither before the operator has heard of one nor after it is done with all of them.
+            await own_client.wait_for("Deployment", "shop", f"{names[0]}-frontend", bool)
+            own_plane.pause("kube-apiserver")
+            try:
+                await eventually(stuck, "a run that waits for an answer", timeout=3)
+                assert (await operator.healthz()) == (200, "ok")
+                break
+            except AssertionError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+            finally:
+                own_plane.resume("kube-apiserver")
+        await asyncio.gather(*creating)
         await own_client.wait_list(
-            "OpenClaw", "shop", lambda items: len(items) == 20 and all(map(observed, items))
+            "OpenClaw", "shop", lambda items: len(items) == len(creating) and all(map(observed, items))
         )
         assert await operator.stop() == 0

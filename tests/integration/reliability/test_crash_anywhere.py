@@ -22,7 +22,7 @@ from tests.integration.reliability.claws import (
     play_deployment_controller,
 )
 from tests.integration.reliability.faults import Fault, FaultyTransport
-from tests.integration.reliability.managers import quiet, serving
+from tests.integration.reliability.managers import serving, settled
 from tests.integration.reliability.waiting import eventually
 
 Object = dict[str, Any]
@@ -102,7 +102,7 @@ async def _settle(client: Client, namespace: str, manager: Manager) -> None:
 
     async def check() -> bool:
         live = await client.get("OpenClaw", namespace, "web")
-        return observed(live) and quiet(manager)
+        return observed(live) and await settled(client, manager, namespace)
 
     await eventually(check, "the end of the operator's work")
 
@@ -114,7 +114,8 @@ async def _roll_out(client: Client, namespace: str, manager: Manager) -> None:
 
     async def check() -> bool:
         live = await client.get("OpenClaw", namespace, "web")
-        return condition(live, "Progressing")["status"] == "False" and quiet(manager)
+        done = condition(live, "Progressing")["status"] == "False"
+        return done and await settled(client, manager, namespace)
 
     await eventually(check, "the end of the rollout")
 

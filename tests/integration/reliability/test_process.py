@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from openclaw.testing import Client, ControlPlane
-from tests.integration.reliability.accounts import code_of, new_account
+from tests.integration.reliability.accounts import code_of, new_account, refused
 from tests.integration.reliability.claws import claw, observed
 from tests.integration.reliability.conftest import NewAccount
-from tests.integration.reliability.operator_process import OperatorProcess
+from tests.integration.reliability.operator_process import OPENCLAW, OperatorProcess
 from tests.integration.reliability.waiting import eventually
 
 _SLOW = '''
@@ -184,7 +184,7 @@ class TestMissingDefinition:
     ) -> None:
         own_plane.create_namespace("shop")
         me = await new_account(own_plane, own_client)
-        async with OperatorProcess(me.kubeconfig, tmp_path / "log") as operator:
+        async with OperatorProcess(me.kubeconfig, tmp_path / "log", [OPENCLAW]) as operator:
             said = await eventually(
                 lambda: operator.said("watch interrupted, trying again"), "a message about the CRD"
             )
@@ -202,7 +202,7 @@ class TestMissingDefinition:
             await own_client.wait_for("OpenClaw", "shop", "web", observed)
             await operator.ready()
             assert await operator.stop() == 0
-        assert {code_of(event) for event in me.requests() if code_of(event) >= 400} == {404}
+        assert {code_of(event) for event in refused(me.requests())} == {404}
 
 
 async def _is_served(client: Client) -> bool:

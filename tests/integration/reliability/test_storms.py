@@ -14,7 +14,7 @@ import yaml
 
 from openclaw.kube import Invalid
 from openclaw.testing import Client, ControlPlane
-from tests.integration.reliability.accounts import SYSTEM, code_of, describe, resource_of
+from tests.integration.reliability.accounts import SYSTEM, code_of, describe, refused, resource_of
 from tests.integration.reliability.claws import claw, condition, observed
 from tests.integration.reliability.conftest import NewAccount
 from tests.integration.reliability.operator_process import OperatorProcess
@@ -93,8 +93,7 @@ async def test_others_who_write_without_end(
         assert condition(live, "Degraded")["status"] == "False"
         assert await operator.stop() == 0
     assert [record for record in operator.records() if record["level"] == "error"] == []
-    refused = {code_of(event) for event in me.requests() if code_of(event) >= 400}
-    assert refused <= {409}
+    assert {code_of(event) for event in refused(me.requests())} <= {409}
 
 
 @pytest.mark.timeout(90)

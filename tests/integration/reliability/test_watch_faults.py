@@ -18,7 +18,7 @@ from openclaw.kube import ConfigSource, ListWatch, ResourceExpired, Transport, U
 from openclaw.runtime import Manager
 from openclaw.testing import Client, ControlPlane
 from tests.integration.reliability.claws import claw, observed
-from tests.integration.reliability.managers import quiet, serving
+from tests.integration.reliability.managers import serving, settled
 from tests.integration.reliability.proxy import Proxy
 from tests.integration.reliability.waiting import eventually
 
@@ -66,9 +66,9 @@ async def _is_put_right(client: Client, namespace: str, manager: Manager) -> Non
     await client.wait_for("Service", namespace, "web-frontend", lambda it: it["spec"]["ports"])
     for name in ("web", "late"):
         await client.wait_for("OpenClaw", namespace, name, observed)
-    await eventually(lambda: quiet(manager), "the end of the work")
-    for kind, informer in manager.informers.items():
-        live = await client.list(kind, namespace)
+    await eventually(lambda: settled(client, manager, namespace), "the end of the work")
+    for informer in manager.informers:
+        live = await client.list(informer.kind, namespace)
         assert informer.cache.keys() == sorted((namespace, it["metadata"]["name"]) for it in live)
     await eventually(lambda: not _problems(manager), "readiness")
 
@@ -163,14 +163,14 @@ async def test_bytes_that_come_alone_and_lines_that_are_cut(
         await _set_up(kube_client, namespace)
         transport.break_lines = True
         await _happen(kube_client, namespace)
-        watches = [it.listwatch for it in manager.informers.values()]
+        watches = [it.listwatch for it in manager.informers]
         await eventually(
             lambda: sum("in the middle of a line" in (it.last_error or "") for it in watches) >= 3,
             "watches that are cut",
         )
         transport.break_lines = False
         await _is_put_right(kube_client, namespace, manager)
-        assert all(it.cache.stats()["events_malformed"] == 0 for it in manager.informers.values())
+        assert all(it.cache.stats()["events_malformed"] == 0 for it in manager.informers)
 
 
 @pytest.mark.timeout(90)
@@ -195,7 +195,7 @@ async def test_a_position_that_etcd_has_compacted(
             await asyncio.to_thread(own_plane.start_api_server)
             proxy.refuse = False
             await _is_put_right(own_client, "shop", manager)
-            stats = {it.kind.kind: it.cache.stats()["relists"] for it in manager.informers.values()}
+            stats = {it.kind.kind: it.cache.stats()["relists"] for it in manager.informers}
             assert stats["OpenClaw"] == 2
             assert b'reason="expired"' in manager.metrics.render()[0]
 
