@@ -61,14 +61,31 @@ help: ## Print this list
 setup: $(CORE) ## Make .venv with the locked dependencies and build the Rust core into it
 
 .PHONY: demo
-demo: setup control-plane ## Show the operator at work on a real control plane (KEEP=1 leaves it running)
+demo: setup $(if $(filter real,$(CONTROL_PLANE)),control-plane) ## Show the operator at work on a cluster in memory (CONTROL_PLANE=real: a real one; KEEP=1 leaves it running)
 	@$(say) "Starting the demo"
-	$(BIN)/openclaw demo $(if $(KEEP),--keep)
+	$(BIN)/openclaw demo $(if $(CONTROL_PLANE),--control-plane $(CONTROL_PLANE)) $(if $(KEEP),--keep)
+
+.PHONY: demo-rds
+demo-rds: setup control-plane ## Show a database outside of the cluster live its life, without AWS (KEEP=1 leaves it running)
+	@$(say) "Starting the demo of RDSInstance"
+	$(BIN)/openclaw demo-rds $(if $(KEEP),--keep)
 
 .PHONY: control-plane
 control-plane: setup ## Find or build the control plane's binaries (about 10 minutes the first time)
 	@$(say) "Looking for etcd and kube-apiserver; what is missing is built with Go and kept in your cache folder"
 	$(BIN)/python -m openclaw.testing.binaries
+
+.PHONY: prometheus
+prometheus: setup ## Find or build Prometheus and promtool (some minutes the first time)
+	@$(BIN)/python -m openclaw.testing.binaries prometheus promtool
+
+.PHONY: jaeger
+jaeger: setup ## Find or build Jaeger (some minutes the first time)
+	@$(BIN)/python -m openclaw.testing.binaries jaeger
+
+.PHONY: observe
+observe: control-plane prometheus ## Three shards under load with Prometheus, until Ctrl-C (OBSERVE_SECONDS=60: for so long)
+	@$(BIN)/python -m openclaw.testing.observe $(if $(OBSERVE_SECONDS),--seconds $(OBSERVE_SECONDS))
 
 .PHONY: playground
 playground: control-plane ## Run a control plane with the project's CRDs until Ctrl-C, to try operators against
@@ -77,7 +94,7 @@ playground: control-plane ## Run a control plane with the project's CRDs until C
 ##@ Tests
 
 .PHONY: test
-test: test-rust test-unit test-integration ## Run all tests
+test: test-rust test-unit test-simulation test-integration ## Run all tests
 
 .PHONY: test-rust
 test-rust: $(STAMPS)/deps ## Run the Rust core's tests
@@ -86,14 +103,58 @@ test-rust: $(STAMPS)/deps ## Run the Rust core's tests
 	cargo test $(LOCKED) --workspace --exclude openclaw-python
 
 .PHONY: test-unit
-test-unit: $(CORE) ## Run the tests that need no server: units, the binding, the examples
+test-unit: $(CORE) ## Run the tests that need no server: units, the binding, contracts, the examples
 	@$(say) "Running the tests that need no server"
-	$(BIN)/pytest -n auto $(wildcard tests/unit tests/core examples) $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto $(wildcard tests/unit tests/core tests/contract tests/simulation examples) $(PYTEST_ARGS)
 
 .PHONY: test-integration
 test-integration: control-plane ## Run the tests against a real kube-apiserver
 	@$(say) "Running the tests against a real kube-apiserver"
-	$(BIN)/pytest tests/integration $(PYTEST_ARGS)
+	$(BIN)/pytest tests/integration tests/chaos tests/conformance $(PYTEST_ARGS)
+
+.PHONY: test-simulation
+test-simulation: $(CORE) ## Run shards through 1,000 bad days in virtual time, then through single faults at many points
+	@$(say) "1,000 seeds: whole shards on an embedded cluster, with faults"
+	$(SIMULATION) --seeds 1000
+	$(say) "Single crashes, stale views and missed events, at some points of each scenario"
+	$(SIMULATION) --systematic --points 5
+
+.PHONY: simulate
+SIMULATION = $(BIN)/python -m openclaw.testing.simulation --from tests.simulation.scenarios
+simulate: $(CORE) ## As test-simulation for MINUTES=10 or SEEDS=..., from seed FIRST=0, for all or SCENARIOS=...
+	@case "$(MINUTES)$(SEEDS)$(FIRST)" in *[!0-9]*) $(call fail,"MINUTES and SEEDS and FIRST must be whole numbers.") ;; esac
+	$(say) "Simulating $(or $(SCENARIOS),all scenarios)"
+	$(SIMULATION) --keep-going $(if $(SEEDS),--seeds $(SEEDS),--minutes $(MINUTES)) --first $(or $(FIRST),0) $(SCENARIOS)
+
+.PHONY: mutants
+MUTANT_SECONDS ?= 30
+mutants: $(CORE) ## Seed bugs into copies of the package, and have the simulation find each (JOBS=2, ONLY='fence queue')
+	@$(need_cargo)
+	$(say) "Seeding $(if $(ONLY),the bugs named $(ONLY),all bugs), one at a time"
+	$(BIN)/python -m tools.mutants --seconds $(MUTANT_SECONDS) $(if $(JOBS),--jobs $(JOBS)) $(ONLY)
+
+.PHONY: conformance
+conformance: control-plane ## Tell how far FakeCluster answers as a real kube-apiserver does (CASES=apply/ for some)
+	@$(BIN)/python -m tests.conformance.report $(CASES)
+
+.PHONY: test-monitoring
+test-monitoring: control-plane prometheus ## Ask a real Prometheus every expression of dashboards and alerts
+	@$(say) "Three shards under load, with Prometheus"
+	$(BIN)/pytest -n 0 tests/monitoring $(PYTEST_ARGS)
+
+.PHONY: chaos
+ROOTS ?= 2000
+SEED ?= 1
+chaos: control-plane ## Kill, pause, cut off, add and remove shards for MINUTES=10 under load of ROOTS=2000 objects
+	@case "$(MINUTES)$(ROOTS)$(SEED)" in *[!0-9]*) $(call fail,"MINUTES and ROOTS and SEED must be whole numbers.") ;; esac
+	$(say) "Five shards on a bad day of $(MINUTES) minutes; the API server's audit log judges them"
+	OPENCLAW_CHAOS_SECONDS=$$(($(MINUTES) * 60)) OPENCLAW_CHAOS_ROOTS=$(ROOTS) OPENCLAW_CHAOS_SEED=$(SEED) $(BIN)/pytest -n 0 -s tests/chaos $(PYTEST_ARGS)
+
+.PHONY: model-check
+model-check: $(STAMPS)/deps ## Explore all states of the hand-over between shards, also of larger scenarios (minutes, 6 GiB)
+	@$(need_cargo)
+	$(say) "Exploring the hand-over to the end, within budgets of faults; then the same with single rules left out"
+	cargo test $(LOCKED) -p openclaw-core --lib handover::check::faults -- --include-ignored --nocapture --test-threads 1
 
 .PHONY: fuzz
 MINUTES ?= 10
@@ -129,6 +190,12 @@ bench-operators: control-plane ## Measure whole operators side by side (QUICK=1,
 		$(if $(PEERS),--peers $(PEERS)) $(if $(WORKLOADS),--workloads $(WORKLOADS)) $(BENCH_ARGS)
 	$(BIN)/python -m bench.readme
 
+.PHONY: bench-shards
+bench-shards: control-plane ## Measure the operator as shards beside one that is not sharded (QUICK=1, SHARDS=0,3)
+	@$(say) "Measuring shards; the machine should do nothing else"
+	$(BIN)/python -m bench.shards $(if $(QUICK),--quick) $(if $(STRICT),--strict) $(if $(SHARDS),--shards $(SHARDS)) $(BENCH_ARGS)
+	$(BIN)/python -m bench.readme
+
 .PHONY: bench-readme
 bench-readme: $(STAMPS)/deps ## Write the README's performance section from bench/results
 	@$(BIN)/python -m bench.readme
@@ -146,7 +213,9 @@ lint: $(CORE) ## Check style, import layers, file lengths and generated files
 		'$(BIN)/python tools/file_lengths.py' \
 		'cargo fmt --all --check' \
 		'cargo clippy $(LOCKED) --workspace --all-targets -- -D warnings' \
-		'$(BIN)/openclaw manifests --check'
+		'$(BIN)/openclaw manifests --check' \
+		'$(BIN)/python tools/phase_table.py --check' \
+		'$(BIN)/python -m tools.dashboards --check'
 
 .PHONY: format
 format: $(STAMPS)/deps ## Format the Python and Rust sources and apply safe fixes
@@ -168,6 +237,14 @@ typecheck: $(CORE) ## Check the types, and the stub of the Rust core against the
 manifests: $(CORE) ## Write the CRDs, RBAC and deployment manifests from the Python types
 	@$(BIN)/openclaw manifests
 
+.PHONY: phase-table
+phase-table: $(CORE) ## Draw the state machine of RDSInstance into its documentation
+	@$(BIN)/python tools/phase_table.py
+
+.PHONY: dashboards
+dashboards: $(STAMPS)/deps ## Write Grafana's dashboards into deploy/monitoring from tools/dashboard_pages.py
+	@$(BIN)/python -m tools.dashboards
+
 .PHONY: lock
 lock: $(STAMPS)/deps ## Write requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest versions)
 	@$(say) "Locking the Python dependencies"
@@ -176,7 +253,7 @@ lock: $(STAMPS)/deps ## Write requirements/*.txt from pyproject.toml (UPGRADE=1 
 			--no-header --no-annotate $(if $(UPGRADE),--upgrade) "$$@"
 	}
 	compile pyproject.toml --all-extras --group dev --output-file requirements/dev.txt
-	compile pyproject.toml --constraint requirements/dev.txt --output-file requirements/runtime.txt
+	compile pyproject.toml --extra aws --constraint requirements/dev.txt --output-file requirements/runtime.txt
 	for file in dev runtime; do
 		{ echo '# Written by `make lock` from pyproject.toml.'; grep -v '^#' "requirements/$$file.txt"; } >"requirements/$$file.tmp"
 		mv "requirements/$$file.tmp" "requirements/$$file.txt"
@@ -199,9 +276,10 @@ uninstall: ## Delete the CRDs, and with them every object of theirs
 	$(KUBECTL) delete --ignore-not-found -f crds/
 
 .PHONY: deploy
-deploy: install ## Deploy the operator with its CRDs and RBAC (IMAGE=registry.example.com/openclaw:1.0)
+OVERLAY ?= base
+deploy: install ## Deploy the operator with its CRDs and RBAC (IMAGE=registry.example.com/openclaw:1.0 OVERLAY=overlays/three-shards)
 	@$(need_kubectl)
-	$(KUBECTL) kustomize deploy/base | sed -E 's|image: .?openclaw:.*|image: $(IMAGE)|' | $(KUBECTL) apply --server-side -f -
+	$(KUBECTL) kustomize deploy/$(OVERLAY) | sed -E 's|image: .?openclaw:.*|image: $(IMAGE)|' | $(KUBECTL) apply --server-side -f -
 
 .PHONY: undeploy
 undeploy: ## Delete the operator and its RBAC; CRDs and objects stay, see uninstall

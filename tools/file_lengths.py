@@ -7,6 +7,8 @@ from pathlib import Path
 LIMIT = 500
 FOLDERS = ("python", "rust", "tests", "examples", "bench", "tools", "deploy", "docs")
 SUFFIXES = frozenset({".py", ".pyi", ".rs", ".go", ".sh"})
+# One extension module has one stub.
+EXEMPT = frozenset({"python/openclaw/_core.pyi"})
 BUILT = frozenset({"target", "__pycache__", "node_modules"})
 
 
@@ -14,7 +16,8 @@ def sources(root: Path) -> Iterator[Path]:
     """The source files of the project under `root`, in a stable order."""
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix in SUFFIXES and BUILT.isdisjoint(path.parts) and path.is_file():
+            source = path.suffix in SUFFIXES and path.as_posix() not in EXEMPT
+            if source and BUILT.isdisjoint(path.parts) and path.is_file():
                 yield path
 
 
