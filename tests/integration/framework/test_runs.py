@@ -174,7 +174,7 @@ async def test_one_run_of_an_object_at_a_time_and_no_more_than_allowed(
     assert seen == {"most of one": 1, "most of all": 3}
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(180)
 async def test_a_run_sees_what_the_last_one_wrote(client: Client, namespace: str, serve: Serve) -> None:
     """Thousands of runs, on the watch's heels, of what each reads in the cache and raises by one."""
     goal, roots = 125, 16

@@ -11,7 +11,7 @@ from openclaw.testing.client import Object
 WEB = "registry.example.com/shop/web:1.4"
 JOBS = "registry.example.com/shop/worker:1.4"
 QUEUE = "redis.shop:6379"
-SECONDS = 20.0
+SECONDS = 60.0
 """How long an object may take to converge on a busy machine."""
 
 

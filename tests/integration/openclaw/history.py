@@ -51,7 +51,7 @@ class History:
                 async with self._news:
                     self._news.notify_all()
 
-    async def until_version(self, newest: Object, timeout: float = 20.0) -> None:
+    async def until_version(self, newest: Object, timeout: float = 60.0) -> None:
         """Wait until both watches have told what happened up to this version of an OpenClaw."""
         name = newest["metadata"]["name"]
 

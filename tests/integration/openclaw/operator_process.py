@@ -64,7 +64,7 @@ class OperatorProcess:
         if process.stdout is not None:
             process.stdout.close()
 
-    def wait_for(self, condition: Callable[[list[Record]], Any], timeout: float = 30.0) -> None:
+    def wait_for(self, condition: Callable[[list[Record]], Any], timeout: float = 60.0) -> None:
         """Wait until `condition` of all log records holds; fails with the end of the log."""
         deadline = time.monotonic() + timeout
         with self._news:

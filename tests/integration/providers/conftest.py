@@ -79,7 +79,7 @@ class World:
         data = {key: base64.b64encode(it.encode()).decode() for key, it in entries.items()}
         await self.client.apply(Secret(name=name, namespace=self.namespace, data=data))
 
-    async def until(self, condition: Callable[[Live], Any], name: str = "www", timeout: float = 30) -> Live:
+    async def until(self, condition: Callable[[Live], Any], name: str = "www", timeout: float = 60) -> Live:
         return await self.client.wait_for(HTTPResource, self.namespace, name, condition, timeout)
 
     async def synced(self, name: str = "www") -> Live:

@@ -74,7 +74,7 @@ async def operator(
         yield process
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(180)
 async def test_a_killed_operator_makes_no_second_database(world: World, operator: OperatorProcess) -> None:
     fault = world.rds.faults.add(Fault(HANG_AFTER, operation="CreateDBInstance"))
     await operator.ready()
@@ -98,7 +98,7 @@ async def test_a_killed_operator_makes_no_second_database(world: World, operator
     ]  # fmt: skip
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(180)
 async def test_no_password_and_no_key_is_told_by_anything(
     world: World, operator: OperatorProcess, collector: Collector
 ) -> None:

@@ -23,7 +23,7 @@ Object = dict[str, Any]
 REGION: Final = "eu-central-1"
 KIND: Final = "RDSInstance"
 PASSWORD: Final = "correct-horse-battery"
-WAIT: Final = 20.0
+WAIT: Final = 60.0
 
 _ACCOUNTS = itertools.count(100000000001)
 

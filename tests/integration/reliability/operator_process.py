@@ -104,7 +104,7 @@ class OperatorProcess:
         self.signal(signal.SIGTERM)
         return await self.wait()
 
-    async def ready(self, timeout: float = 30.0) -> Self:
+    async def ready(self, timeout: float = 60.0) -> Self:
         """Wait until /readyz is ok."""
 
         async def check() -> bool:

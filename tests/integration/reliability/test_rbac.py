@@ -106,7 +106,7 @@ async def test_a_run_uses_exactly_the_generated_role(
                 return False
             return ("get", "openclaws") in _used(me)
 
-        await eventually(conflict, "a conflict of status writes", timeout=40, interval=0)
+        await eventually(conflict, "a conflict of status writes", timeout=90, interval=0)
         await _become(kube_client, namespace, available=True)
         assert await operator.stop() == 0
 

@@ -96,7 +96,7 @@ async def test_others_who_write_without_end(
     assert {code_of(event) for event in refused(me.requests())} <= {409}
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(180)
 async def test_a_token_that_is_replaced(
     api_server: ControlPlane, kube_client: Client, namespace: str, account: NewAccount, tmp_path: Path
 ) -> None:
@@ -155,7 +155,7 @@ class TestOverload:
         few = ["--max-requests-inflight=4", "--max-mutating-requests-inflight=1"]
         return {"api_server_args": ["--enable-priority-and-fairness=false", *few]}
 
-    @pytest.mark.timeout(90)
+    @pytest.mark.timeout(180)
     async def test_the_wait_that_the_server_asks_for_is_kept(
         self, own_plane: ControlPlane, own_client: Client, own_account: NewAccount, tmp_path: Path
     ) -> None:

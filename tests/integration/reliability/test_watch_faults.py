@@ -105,7 +105,7 @@ async def test_cuts_at_any_time(
             await kube_client.wait_for("Ingress", namespace, f"c{number}-frontend", lambda it: it["spec"])
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(180)
 async def test_a_watch_that_goes_silent(
     proxy: Proxy,
     transport: Transport,
@@ -173,7 +173,7 @@ async def test_bytes_that_come_alone_and_lines_that_are_cut(
         assert all(it.cache.stats()["events_malformed"] == 0 for it in manager.informers)
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(180)
 async def test_a_position_that_etcd_has_compacted(
     own_plane: ControlPlane, own_client: Client, tmp_path: Path
 ) -> None:

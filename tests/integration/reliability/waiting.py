@@ -13,7 +13,7 @@ async def eventually(
     check: Callable[[], Any] | Callable[[], Awaitable[Any]],
     what: str,
     *,
-    timeout: float = 30.0,
+    timeout: float = 60.0,
     interval: float = 0.02,
 ) -> Any:
     """The first true result of `check`; an AssertionError that says `what` did not come true in time.

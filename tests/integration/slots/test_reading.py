@@ -42,7 +42,7 @@ class Counting(Transport):
         query: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str | None = None,
-        timeout: float = 30.0,
+        timeout: float = 60.0,
     ) -> Response:
         response = await super().request(
             method, path, query=query, body=body, content_type=content_type, timeout=timeout
