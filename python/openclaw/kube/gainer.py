@@ -13,6 +13,7 @@ from openclaw.kube.lister import Lister
 from openclaw.kube.sink import Batch, Sink
 from openclaw.kube.wants import Wants
 from openclaw.telemetry.logs import Log
+from openclaw.telemetry.spans import Span, current_span
 from openclaw.telemetry.tracing import Tracer
 
 __all__ = ["Gainer"]
@@ -83,9 +84,12 @@ class Gainer:
             await asyncio.wait((self._task,))
 
     async def _run(self) -> None:
+        asked_by = current_span()
         while slots := self.wants.slots:
             try:
-                with self._tracer.start(f"gain {self._kind.kind}"):
+                with self._tracer.start(f"gain {self._kind.kind}") as span:
+                    if isinstance(asked_by, Span) and asked_by.sampled:
+                        span.link(asked_by.context, "hand-over")
                     await self._list(slots)
                 self._backoff.reset()
             except KubeError as error:

@@ -20,6 +20,7 @@ from openclaw.runtime.queue import Work
 from openclaw.sharding.fence import Fence
 from openclaw.telemetry.spans import (
     TRACEPARENT_ANNOTATION,
+    Link,
     NoSpan,
     Span,
     SpanContext,
@@ -32,6 +33,7 @@ from openclaw.telemetry.tracing import Tracer
 __all__ = ["Cause", "RunSpans", "asked_by_this_run"]
 
 _CHILDREN_SEARCHED: Final = 64
+_HAND_OVER: Final = "hand-over"
 _ANNOTATION: Final = TRACEPARENT_ANNOTATION.encode()
 _NOT_FAILURES: Final = frozenset(
     {ErrorClass.CONFLICT, ErrorClass.THROTTLED, ErrorClass.GONE, ErrorClass.FENCED}
@@ -45,7 +47,9 @@ class Cause(NamedTuple):
         reason: in words, `Deployment updated`.
         kind: of the object that changed, and `uid` which one; None where no object did.
         place: its namespace and name, where they are known.
-        origin: the span that asked for the run, or the list in which the object was found.
+        origin: the span that asked for the run, the list in which the object was found, or the hand-over that
+            brought it here.
+        link: what `origin` did, where that is not the reason: `hand-over`.
     """
 
     reason: str
@@ -53,6 +57,7 @@ class Cause(NamedTuple):
     uid: str = ""
     place: tuple[str, str] | None = None
     origin: SpanContext | None = None
+    link: str = ""
 
 
 def asked_by_this_run(reason: str, delay: float | None = None) -> Cause | None:
@@ -98,10 +103,13 @@ class RunSpans:
         if not self.tracer.enabled:
             return None
         span = current_span()
-        origin = span.context if isinstance(span, Span) and span.sampled else None
-        return Cause(
-            reason, kind, delta.uid, (delta.key.namespace, delta.key.name) if named else None, origin
-        )
+        origin, link = None, ""
+        if isinstance(span, Span) and span.sampled:
+            origin = span.context
+            # A slot that is started on hands out its objects as added, which they were long ago.
+            link = _HAND_OVER if span.name.startswith(_HAND_OVER) else ""
+        place = (delta.key.namespace, delta.key.name) if named else None
+        return Cause(reason, kind, delta.uid, place, origin, link)
 
     def begin(self, work: Work) -> Span | NoSpan:
         """The span of a run that begins now."""
@@ -160,9 +168,9 @@ class RunSpans:
 
     def _link(self, span: Span, work: Work) -> None:
         causes = [cause for cause in work.causes if isinstance(cause, Cause)]
-        for cause in causes:
-            if cause.origin is not None:
-                span.link(cause.origin, cause.reason)
+        # The children of an object come with it in one list or hand-over.
+        for link in dict.fromkeys(Link(it.origin, it.link or it.reason) for it in causes if it.origin):
+            span.link(*link)
         if not span.sampled:
             return
         stored = self._informers[self._root].cache.get(*work.key)

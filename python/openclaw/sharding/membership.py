@@ -39,6 +39,7 @@ from openclaw.sharding.sweep import Sweep
 from openclaw.sharding.tenure import Tenures
 from openclaw.telemetry.logs import Log
 from openclaw.telemetry.shards import HandOver, ShardMetrics
+from openclaw.telemetry.spans import Span, SpanContext
 from openclaw.telemetry.tracing import NO_TRACING, Tracer
 
 __all__ = ["Host", "Membership", "NameTaken"]
@@ -140,6 +141,7 @@ class Membership:
         self._failure: Exception | None = None
         self._wanted: frozenset[int] = frozenset()
         self._claimed: dict[int, float] = {}
+        self._warmed_by: dict[int, SpanContext] = {}
         self._leave_by: float | None = None
         self._ring = ""
         self._tenures = Tenures()
@@ -372,6 +374,8 @@ class Membership:
     async def _warm(self, ticket: int, slots: SlotSet) -> None:
         with self._tracer.start("hand-over warm") as span, self._timed("warm"):
             span.set("openclaw.slots", str(slots))
+            if isinstance(span, Span) and span.sampled:
+                self._warmed_by |= dict.fromkeys(slots, span.context)
             while reading := frozenset(slots) & self._wanted:
                 try:
                     await self._host.warm(reading)
@@ -394,6 +398,9 @@ class Membership:
     def _start(self, slots: SlotSet) -> None:
         with self._tracer.start("hand-over start") as span:
             span.set("openclaw.slots", str(slots))
+            for warmed_by in dict.fromkeys(self._warmed_by.pop(slot, None) for slot in slots):
+                if warmed_by is not None:
+                    span.link(warmed_by, "warm")
             self._host.start(frozenset(slots))
         now = self._clock()
         free = (max(self._claimed.pop(slot, now), self._neighbours.freed(slot)) for slot in slots)

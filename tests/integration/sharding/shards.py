@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from openclaw.api import ConfigMap
 from openclaw.runtime import Context, Manager, Options, Reconciler, Result
 from openclaw.sharding import ShardOptions
+from openclaw.telemetry.tracing import Tracer
 from tests.integration.framework.kinds import Widget
 from tests.integration.reliability.waiting import eventually
 
@@ -38,6 +39,7 @@ class Group:
 
     Attributes:
         runs: shard and object of each run, in order.
+        tracers: of the shards that are traced.
     """
 
     kubeconfig: str
@@ -47,6 +49,7 @@ class Group:
     managers: dict[str, Manager] = field(default_factory=dict)
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    tracers: dict[str, Tracer] = field(default_factory=dict)
 
     async def begin(self, *shards: str) -> None:
         """Start shards, and wait until the ring is as it should be."""
@@ -57,6 +60,7 @@ class Group:
                 options=Options(
                     kubeconfig=self.kubeconfig, namespace=self.namespace, shard=options, user_agent=shard
                 ),
+                tracer=self.tracers.get(shard),
             )
             self.tasks[shard] = asyncio.create_task(manager.serve())
         await self.settled()
