@@ -112,10 +112,10 @@ class Finder(Protocol[O_co]):
 
 @runtime_checkable
 class Admission(Protocol):
-    """Something that knows without asking whether a call would be let through now: the guard has it."""
+    """Something that knows without asking whether a create would be let through now: the guard has it."""
 
     def admit(self) -> None:
-        """Return, if a call would be sent now.
+        """Return, if it would be sent now.
 
         Raises:
             ExternalThrottled: it would be held back, and for how long.

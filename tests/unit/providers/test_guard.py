@@ -177,9 +177,10 @@ async def test_what_would_have_to_wait_is_told_to_come_back() -> None:
     assert call.times == 2
     assert counted(registry, "get", "held_back") == 1
     with pytest.raises(ExternalThrottled):
-        guard.admit()
+        guard.admit("create")
+    assert counted(registry, "create", "held_back") == 1, "asked for, it was not sent either"
     await asyncio.sleep(1.1)
-    guard.admit()
+    guard.admit("create")
     assert await guard.read("get", call) == "done"
 
 
@@ -215,7 +216,7 @@ async def test_so_many_calls_under_way_and_no_more() -> None:
     with pytest.raises(ExternalThrottled, match="under way"):
         await guard.read("get", call)
     with pytest.raises(ExternalThrottled, match="under way"):
-        guard.admit()
+        guard.admit("create")
     running[0].cancel()
     await asyncio.sleep(0)
     assert await guard.read("get", call) == "done", "a cancelled call leaves its place"
@@ -237,9 +238,10 @@ async def test_an_open_breaker_sends_nothing_and_takes_no_token() -> None:
         assert caught.value.retry_after is not None
         assert caught.value.retry_after >= 500
     with pytest.raises(BreakerOpen):
-        guard.admit()
+        guard.admit("create")
     assert call.times == 0
     assert counted(registry, "get", "breaker_open") == 10
+    assert counted(registry, "create", "breaker_open") == 1
     assert (
         registry.get_sample_value(
             "external_api_breaker_state", {"provider": "fake", "account": TARGET.account}

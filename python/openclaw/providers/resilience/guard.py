@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from openclaw.providers.credentials.source import RefreshingSource
@@ -79,17 +80,24 @@ class Guard:
         """What counts its calls."""
         return self._metrics
 
-    def admit(self) -> None:
-        """Return, if a call would be sent now; takes nothing.
+    def admit(self, operation: str) -> None:
+        """Return, if a call would be sent now; takes nothing. A refusal is told as that call's end.
+
+        Args:
+            operation: a word for spans and metrics.
 
         Raises:
             ExternalThrottled: it would be held back, and for how long.
             BreakerOpen: the account's breaker is open.
         """
-        self._account.breaker.check()
-        self._account.check_place()
-        if self._bucket.would_wait() > 0:
-            raise self._held_back(self._bucket.turn_away())
+        try:
+            self._account.breaker.check()
+            self._account.check_place()
+            if self._bucket.would_wait() > 0:
+                raise self._held_back(self._bucket.turn_away())
+        except ProviderError:
+            with self._told(operation):
+                raise
 
     async def read(self, operation: str, call: Callable[[], Awaitable[T]]) -> T:
         """A call without an effect, tried again while it fails by what may pass by itself.
@@ -142,6 +150,12 @@ class Guard:
     async def _call(
         self, operation: str, call: Callable[[], Awaitable[T]], seconds: float, fence: Fence | None
     ) -> T:
+        with self._told(operation) as sent:
+            return await self._admitted(sent, call, seconds, fence)
+
+    @contextmanager
+    def _told(self, operation: str) -> Iterator[_Sent]:
+        """The span and the count of one call."""
         target = self.target
         with child_span(f"{self.provider} {operation}", SpanKind.CLIENT) as span:
             if isinstance(span, Span):
@@ -151,7 +165,7 @@ class Guard:
                 span.set("openclaw.external.region", target.region)
             call_of = _Sent(self._metrics, self.provider, target, operation, span)
             try:
-                return await self._admitted(call_of, call, seconds, fence)
+                yield call_of
             except ExternalThrottled as error:
                 call_of.ended("held_back" if error.local else error.result)
                 self._metrics.waited(self.provider, target, error.retry_after or 0.0, local=error.local)

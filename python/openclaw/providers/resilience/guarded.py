@@ -50,7 +50,7 @@ class GuardedProvider(Generic[W, Obs, R]):
 
     def admit(self) -> None:
         """As in `Admission`."""
-        self.guard.admit()
+        self.guard.admit("create")
 
     async def get(self, identity: str) -> Obs:
         """As in `Provider`; may be as old as was asked for, but not older than the last write made here."""
