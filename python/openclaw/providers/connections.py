@@ -31,6 +31,7 @@ from openclaw.providers.resilience.guarded import GuardedProvider, guarded
 from openclaw.providers.resilience.metrics import ExternalMetrics
 from openclaw.providers.resilience.settings import ResilienceSettings
 from openclaw.telemetry.logs import Log
+from openclaw.telemetry.spans import SpanKind, child_span
 
 __all__ = ["Connections"]
 
@@ -138,7 +139,12 @@ class Connections:
             await self._hold(holder, source.identity)
         place = _Place(name, source.identity, target)
         while (connection := self._open.get(place)) is None:
-            made = await self._opening.run(place, lambda: self._connect(place, source))
+            # The first one may have to import an SDK: whoever waits shall see for what.
+            with child_span(f"{name} connect", SpanKind.CLIENT) as span:
+                span.set("openclaw.external.provider", name)
+                span.set("openclaw.external.account", target.account)
+                span.set("openclaw.external.region", target.region)
+                made = await self._opening.run(place, lambda: self._connect(place, source))
             if not made.retired:  # by an eviction since
                 connection = made
                 break

@@ -19,9 +19,12 @@ from tests.integration.telemetry.recorded import Recorded, attributes, ids, link
 
 __all__ = ["rds", "world"]  # fixtures
 
+CONNECT = "aws-rds connect"
+
 
 def calls(recorded: Recorded, run: ReadableSpan) -> list[ReadableSpan]:
-    return [span for span in recorded.children(run) if span.name.startswith("aws-rds ")]
+    found = [span for span in recorded.children(run) if span.name.startswith("aws-rds ")]
+    return [span for span in found if span.name != CONNECT]
 
 
 def external(span: ReadableSpan) -> dict[str, Any]:
@@ -65,10 +68,13 @@ def failed_create(world: World, run: ReadableSpan, recorded: Recorded, result: s
         "result": result,
         "breaker": "closed",
     }
-    # What had to be written before it, and what is said of it.
+    # What had to be written and waited for before it, and what is said of it.
     names = [name for name, _ in recorded.shape(run)[1]]
-    assert names[:3] == ["PATCH rdsinstances", "PATCH rdsinstances", "aws-rds create"]
+    assert names[:4] == ["PATCH rdsinstances", CONNECT, "PATCH rdsinstances", call.name]
     assert "status write" in names
+    assert external(recorded.child(run, CONNECT)) == {
+        name: external(call)[name] for name in ("provider", "account", "region")
+    }
     return call
 
 
@@ -84,6 +90,7 @@ async def test_a_call_that_fails_fails_the_run_and_the_retry_is_linked_to_it(
     assert about["error.type"] == attributes(call)["error.type"] == "ExternalTransient"
     assert (about["openclaw.result"], about["openclaw.error_class"]) == ("error", "transient")
     again = recorded.because("orders", "failed")[0]
+    assert CONNECT not in {name for name, _ in recorded.shape(again)[1]}
     assert links(again) == [("failed", ids(failed))]
     # It looks before it asks once more.
     assert calls(recorded, again)[0].name == "aws-rds get"
