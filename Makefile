@@ -84,7 +84,7 @@ jaeger: setup ## Find or build Jaeger (some minutes the first time)
 	@$(BIN)/python -m openclaw.testing.binaries jaeger
 
 .PHONY: observe
-observe: control-plane prometheus ## Three shards under load with Prometheus, until Ctrl-C (OBSERVE_SECONDS=60: for so long)
+observe: control-plane prometheus jaeger ## Three shards under load with Prometheus and Jaeger, until Ctrl-C (OBSERVE_SECONDS=60: for so long)
 	@$(BIN)/python -m openclaw.testing.observe $(if $(OBSERVE_SECONDS),--seconds $(OBSERVE_SECONDS))
 
 .PHONY: playground
@@ -138,8 +138,8 @@ conformance: control-plane ## Tell how far FakeCluster answers as a real kube-ap
 	@$(BIN)/python -m tests.conformance.report $(CASES)
 
 .PHONY: test-monitoring
-test-monitoring: control-plane prometheus ## Ask a real Prometheus every expression of dashboards and alerts
-	@$(say) "Three shards under load, with Prometheus"
+test-monitoring: control-plane prometheus jaeger ## Ask a real Prometheus every expression of dashboards and alerts, and a real Jaeger for traces
+	@$(say) "Three shards under load, with Prometheus and Jaeger"
 	$(BIN)/pytest -n 0 tests/monitoring $(PYTEST_ARGS)
 
 .PHONY: chaos

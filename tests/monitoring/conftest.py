@@ -1,4 +1,4 @@
-"""One operator under load with Prometheus, for all tests of this folder."""
+"""One operator under load with Prometheus and Jaeger, for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from openclaw.testing.binaries import find_binary
+from openclaw.testing.binaries import find_binary, look_up
 from openclaw.testing.errors import BinaryNotFoundError
 from openclaw.testing.observe import Observed
 from tests.integration.monitored import FOLDER
@@ -20,5 +20,8 @@ async def observed() -> AsyncIterator[Observed]:
     except BinaryNotFoundError as error:
         pytest.skip(str(error))
     crds = FOLDER.parents[1] / "crds"
-    async with Observed.running(claws=12, crds=crds, monitoring=FOLDER, timeout=240) as running:
+    traces = look_up("jaeger") is not None
+    async with Observed.running(
+        claws=12, traces=traces, crds=crds, monitoring=FOLDER, timeout=240
+    ) as running:
         yield running

@@ -18,8 +18,8 @@ from openclaw.testing.observe.stack import LEASE_NAMESPACE, Observed
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m openclaw.testing.observe",
-        description="Starts a control plane, shards under load and Prometheus, and says where they "
-        "are. Run it from the project's folder.",
+        description="Starts a control plane, shards under load, Prometheus and Jaeger, and says where "
+        "they are. Run it from the project's folder.",
     )
     parser.add_argument("--shards", type=int, default=3, metavar="N", help="(default: %(default)s)")
     parser.add_argument(
@@ -29,7 +29,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=float, metavar="SECONDS", help="end after so long (by default at Ctrl-C)"
     )
     parser.add_argument(
-        "--jaeger", action="store_true", help="with a Jaeger, which no test covers yet (see make jaeger)"
+        "--jaeger", action=argparse.BooleanOptionalAction, default=True, help="with a Jaeger (default: yes)"
     )
     return parser
 
@@ -64,7 +64,7 @@ async def _observe(options: argparse.Namespace) -> None:
 
 
 async def _until(up: asyncio.Event, stop: asyncio.Event, options: argparse.Namespace) -> None:
-    _say("Starting Prometheus, a control plane and the shards …")
+    _say(f"Starting Prometheus, {'Jaeger, ' * options.jaeger}a control plane and the shards …")
     async with Observed.running(
         shards=options.shards, claws=options.claws, traces=options.jaeger
     ) as observed:
@@ -100,6 +100,7 @@ def _instructions(observed: Observed) -> str:
             f"    openclaw top --debug {debug} --metrics {metrics}",
             f"    openclaw shards --lease-namespace {LEASE_NAMESPACE}",
             f"    {kubectl} get openclaws,rdsinstances -n {NAMESPACE}",
+            *_ask_jaeger(observed),
             "",
             f"OpenClaw {FAILING} and RDSInstance {REFUSED} fail, so that there is something to find.",
             "Ctrl-C here ends everything, and nothing of it is kept. docs/observing.md says what to look at.",
@@ -108,10 +109,16 @@ def _instructions(observed: Observed) -> str:
     )
 
 
+def _ask_jaeger(observed: Observed) -> list[str]:
+    if observed.jaeger is None:
+        return []
+    return [f"    python -m openclaw.testing.observe.show {observed.jaeger.store.url} {NAMESPACE}/{FAILING}"]
+
+
 def _jaeger(observed: Observed) -> str:
     if observed.jaeger is None:
-        return "not asked for, so there are no traces: --jaeger"
-    return f"{observed.jaeger.url}/api/traces?service=openclaw&limit=5"
+        return "not asked for, so there are no traces (--no-jaeger)"
+    return observed.jaeger.store.url
 
 
 def _say(text: str) -> None:

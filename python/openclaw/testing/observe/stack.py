@@ -8,7 +8,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,8 @@ from openclaw.testing import places
 from openclaw.testing.client import Client
 from openclaw.testing.controlplane import ControlPlane
 from openclaw.testing.errors import ControlPlaneError
-from openclaw.testing.observe.backends import Jaeger, Prometheus
+from openclaw.testing.observe.backends import Prometheus
+from openclaw.testing.observe.jaeger import Jaeger
 from openclaw.testing.observe.load import NAMESPACE, Load
 from openclaw.testing.processes import Processes
 from openclaw.testing.rds import RDSStandIn, WallClock
@@ -53,7 +54,8 @@ class Observed:
     Attributes:
         plane: the control plane; its API server continues the operator's traces.
         client: of an administrator.
-        prometheus, jaeger: to be asked; None where there is no Jaeger, and then no traces.
+        prometheus: to be asked.
+        jaeger: its `store` is to be asked; None where there is none, and then no traces.
         metrics: the addresses of the shards' `/metrics`, by the names of the shards.
         debug: the addresses of their `/debug.json`.
         rds: the stand-in for RDS.
@@ -68,6 +70,18 @@ class Observed:
     debug: dict[str, str]
     rds: RDSStandIn
     folder: Path
+    _operator: _Operator
+
+    @contextlib.asynccontextmanager
+    async def one_more_shard(self) -> AsyncIterator[str]:
+        """A shard that joins the others, and leaves them in order at the end of the block; its name."""
+        (name,) = set(shard_names(len(self.metrics) + 1)) - set(self.metrics)
+        self._operator.start(name, "--shard", name, "--metrics-address", "none")
+        try:
+            yield name
+        finally:
+            # Apart from the loop, on which the load goes on.
+            await asyncio.to_thread(self._operator.end, name)
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -76,7 +90,7 @@ class Observed:
         *,
         shards: int = 3,
         claws: int = 30,
-        traces: bool = False,
+        traces: bool = True,
         crds: Path = Path("crds"),
         monitoring: Path = Path("deploy/monitoring"),
         timeout: float = 180.0,
@@ -86,13 +100,13 @@ class Observed:
         Args:
             shards: how many.
             claws: how many OpenClaws are declared and changed.
-            traces: start a Jaeger, too. Not covered by a test yet.
+            traces: start a Jaeger, too, which has the operator's traces as the API server continues them.
             crds: the folder of the CRDs.
             monitoring: the folder of the alerts.
             timeout: seconds within which each part must be ready.
 
         Raises:
-            BinaryNotFoundError: Prometheus or the control plane is not on this machine.
+            BinaryNotFoundError: Prometheus, Jaeger or the control plane is not on this machine.
             ControlPlaneError: a part does not come up; with the end of its log.
         """
         names = shard_names(shards)
@@ -136,18 +150,13 @@ class Observed:
             for namespace in (LEASE_NAMESPACE, NAMESPACE):
                 plane.create_namespace(namespace)
             if jaeger is not None:
-                await parts.ready("jaeger", jaeger.ready)
-            command = [sys.executable, "-m", "openclaw.cli.main", "run", "--shards", str(shards)]
+                await parts.ready("jaeger", jaeger.store.ready)
+            environment |= _QUICK | {f"AWS_ENDPOINT_URL_{name}": rds.url for name in ("RDS", "STS")}
             # As an administrator: the API server continues the traces of those only, see docs/tracing.md.
-            command += ["--kubeconfig", str(plane.kubeconfig), "--lease-namespace", LEASE_NAMESPACE]
-            command += ["--metrics-address", metrics[names[0]], "--debug-address", debug[names[0]]]
-            command += ["--log-format", "json"]
-            processes.start(
-                "operator",
-                command,
-                environment | _QUICK | {f"AWS_ENDPOINT_URL_{name}": rds.url for name in ("RDS", "STS")},
-            )
-            stack.callback(processes.end, "operator", grace=_GRACE)
+            operator = _Operator(processes, plane.kubeconfig, environment)
+            addresses = ["--metrics-address", metrics[names[0]], "--debug-address", debug[names[0]]]
+            operator.start("operator", "--shards", str(shards), *addresses)
+            stack.callback(operator.end, "operator")
             for address in metrics.values():
                 await parts.ready("operator", partial(_answers, f"http://{address}/readyz"))
             await parts.ready("prometheus", prometheus.ready)
@@ -155,9 +164,25 @@ class Observed:
             await load.declare()
             changing = asyncio.create_task(load.change())
             stack.push_async_callback(_cancelled, changing)
-            yield cls(plane, client, prometheus, jaeger, metrics, debug, rds, folder)
+            yield cls(plane, client, prometheus, jaeger, metrics, debug, rds, folder, operator)
             if changing.done():
                 changing.result()  # it ends by an error only
+
+
+class _Operator:
+    """Starts and ends processes of the operator."""
+
+    def __init__(self, processes: Processes, kubeconfig: Path, environment: Mapping[str, str]) -> None:
+        self._processes = processes
+        self._environment = environment
+        self._command = [sys.executable, "-m", "openclaw.cli.main", "run", "--kubeconfig", str(kubeconfig)]
+        self._command += ["--lease-namespace", LEASE_NAMESPACE, "--log-format", "json"]
+
+    def start(self, name: str, *arguments: str) -> None:
+        self._processes.start(name, [*self._command, *arguments], self._environment)
+
+    def end(self, name: str) -> None:
+        self._processes.end(name, grace=_GRACE)
 
 
 class _Parts:
