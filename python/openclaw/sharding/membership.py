@@ -39,7 +39,7 @@ from openclaw.sharding.sweep import Sweep
 from openclaw.sharding.tenure import Tenures
 from openclaw.telemetry.logs import Log
 from openclaw.telemetry.shards import HandOver, ShardMetrics
-from openclaw.telemetry.spans import Span, SpanContext
+from openclaw.telemetry.spans import NoSpan, Span, SpanContext
 from openclaw.telemetry.tracing import NO_TRACING, Tracer
 
 __all__ = ["Host", "Membership", "NameTaken"]
@@ -373,7 +373,7 @@ class Membership:
 
     async def _warm(self, ticket: int, slots: SlotSet) -> None:
         with self._tracer.start("hand-over warm") as span, self._timed("warm"):
-            span.set("openclaw.slots", str(slots))
+            self._describe(span, slots)
             if isinstance(span, Span) and span.sampled:
                 self._warmed_by |= dict.fromkeys(slots, span.context)
             while reading := frozenset(slots) & self._wanted:
@@ -397,7 +397,7 @@ class Membership:
 
     def _start(self, slots: SlotSet) -> None:
         with self._tracer.start("hand-over start") as span:
-            span.set("openclaw.slots", str(slots))
+            self._describe(span, slots)
             for warmed_by in dict.fromkeys(self._warmed_by.pop(slot, None) for slot in slots):
                 if warmed_by is not None:
                     span.link(warmed_by, "warm")
@@ -418,7 +418,7 @@ class Membership:
 
     async def _drain(self, ticket: int, slots: SlotSet) -> None:
         with self._tracer.start("hand-over drain") as span, self._timed("drain") as timed:
-            span.set("openclaw.slots", str(slots))
+            self._describe(span, slots)
             try:
                 await self._host.drain(frozenset(slots), self._drain_seconds())
             except Exception:
@@ -428,6 +428,10 @@ class Membership:
         self._tenures.ceased(slots)
         log.info("slots released", slots=str(slots), count=len(slots), drain_seconds=round(timed.seconds, 3))
         self._step(lambda now: self._machine.drained(now, ticket, slots))
+
+    def _describe(self, span: Span | NoSpan, slots: SlotSet) -> None:
+        span.set("openclaw.shard", self.options.name)
+        span.set("openclaw.slots", str(slots))
 
     def _drain_seconds(self) -> float:
         longest = self.options.drain_seconds

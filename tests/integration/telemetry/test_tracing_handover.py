@@ -47,6 +47,8 @@ async def test_a_hand_over_is_told_by_both_shards_and_is_the_cause_of_the_runs(
         assert slots_of(giver.roots("hand-over drain")) == gained
         warm, start = (gainer.roots(f"hand-over {phase}") for phase in ("warm", "start"))
         assert slots_of(warm) == slots_of(start) == gained
+        assert {attributes(span)["openclaw.shard"] for span in [*warm, *start]} == {"g-1"}
+        assert {attributes(span)["openclaw.shard"] for span in giver.roots("hand-over ")} == {"g-0"}
         assert {link for span in start for link in links(span)} == {("warm", ids(span)) for span in warm}
 
         # Each object that came with them is run for that, and says so.
