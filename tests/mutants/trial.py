@@ -10,11 +10,10 @@ import contextlib
 import importlib
 import itertools
 import json
-import pkgutil
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -90,16 +89,10 @@ def by_seeds(names: Sequence[str], first: int = 0, most: int | None = None) -> I
             yield name, seed, ""
 
 
-def scenarios() -> dict[str, type[Any]]:
-    """The scenarios of this tree, by name."""
-    package = importlib.import_module("tests.simulation.scenarios")
-    found: dict[str, type[Any]] = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        here = importlib.import_module(f"{package.__name__}.{module.name}")
-        for kind in vars(here).values():
-            scenario = isinstance(kind, type) and kind.__module__ == here.__name__
-            if scenario and vars(kind).get("name") and hasattr(kind, "unwell"):
-                found[kind.name] = kind
+def scenarios() -> Mapping[str, Any]:
+    """What makes each scenario of this tree, by its name: those that `make simulate` runs."""
+    finding = importlib.import_module("openclaw.testing.simulation.finding")
+    found: Mapping[str, Any] = finding.find_scenarios(["tests.simulation.scenarios"])
     return found
 
 

@@ -48,3 +48,6 @@ class HeldByOthers(GrainScenario):
             except NotFound:
                 return
             await world.sleep(1.0)
+
+
+SCENARIOS: Final = (HeldByOthers,)

@@ -96,3 +96,6 @@ class Throttled(GrainScenario):
     def invariants(self) -> Sequence[Invariant]:
         """The wait."""
         return [WaitsAsAsked()]
+
+
+SCENARIOS: Final = (Failing, Throttled)

@@ -19,7 +19,8 @@ from tests.simulation.scenarios.openclaw_expected import (
     status_unwell,
     wants,
 )
-from tests.simulation.scenarios.openclaw_users import Place, Users, refusals
+from tests.simulation.scenarios.openclaw_users import Place, Users
+from tests.simulation.scenarios.refusals import refusals
 
 Object = Mapping[str, Any]
 

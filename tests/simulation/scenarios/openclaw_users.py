@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from openclaw.api.builtin import Deployment, Ingress, Service
 from openclaw.api.openclaw import OpenClaw
-from openclaw.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, ServiceUnavailable
+from openclaw.kube.errors import Invalid
 from openclaw.testing.simulation.contracts import World
 from tests.simulation.scenarios import openclaw_specs as specs
 from tests.simulation.scenarios.openclaw_expected import CHILD_KINDS, CLAWS
+from tests.simulation.scenarios.refusals import refusals
 
 Object = dict[str, Any]
 Place = tuple[str, str]
@@ -22,13 +22,6 @@ CHILD_CLASSES: Final = (Deployment, Service, Ingress)
 FOREIGN: Final = "people.example.com/held"
 """A finalizer of other people."""
 _PROPAGATIONS: Final = ("Background", "Background", "Foreground", "Orphan")
-
-
-@contextlib.contextmanager
-def refusals() -> Iterator[None]:
-    """What a user tries may come too late, or too early; then it is as if it had not been tried."""
-    with contextlib.suppress(NotFound, AlreadyExists, Conflict, Forbidden, ServiceUnavailable):
-        yield
 
 
 class Users:
@@ -256,7 +249,7 @@ class Users:
         """A cloud gives a Service its address."""
         name = f"{place[1]}-frontend"
         address = f"192.0.2.{self._chance.randint(1, 9)}"
-        with refusals(), contextlib.suppress(Invalid):  # it may be of another type by now
+        with refusals(Invalid):  # it may be of another type by now
             await self.world.user.patch(
                 Service,
                 place[0],

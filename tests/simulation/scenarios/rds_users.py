@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from openclaw.api.rdsinstance import RDSInstance
-from openclaw.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
+from openclaw.kube.errors import AlreadyExists, Invalid
 from openclaw.testing.rds.external import REGION, SimulatedRDS
 from openclaw.testing.rds.timeline import Stage
 from openclaw.testing.simulation.contracts import World
 from tests.simulation.scenarios.rds_expected import INSTANCES, database_of
+from tests.simulation.scenarios.refusals import refusals
 
 Object = dict[str, Any]
 
@@ -42,13 +42,6 @@ _REFUSED: Final[Sequence[Mapping[str, Any]]] = (
     {"dbInstanceClass": "db.nobody.huge"},
 )
 """What RDS refuses, when an instance is made and when it is changed."""
-
-
-@contextlib.contextmanager
-def refusals() -> Iterator[None]:
-    """What a user tries may come too late, or too early; then it is as if it had not been tried."""
-    with contextlib.suppress(NotFound, AlreadyExists, Conflict, Forbidden, Invalid):
-        yield
 
 
 class Users:
@@ -109,7 +102,7 @@ class Users:
     async def lose_credentials(self, name: str) -> None:
         """The credentials are gone, or wrong, for a while."""
         if self._chance.random() < 0.5:
-            with refusals():
+            with refusals(Invalid):
                 await self.world.user.delete("Secret", NAMESPACE, CREDENTIALS)
         else:
             await self._secret(CREDENTIALS, AWS_ACCESS_KEY_ID=self.rds.key.id, AWS_SECRET_ACCESS_KEY="wrong")
@@ -124,7 +117,7 @@ class Users:
 
     async def lose_password(self, name: str) -> None:
         """The Secret is deleted, and made again after a while."""
-        with refusals():
+        with refusals(Invalid):
             await self.world.user.delete("Secret", NAMESPACE, f"{name}-master")
         await self.pause()
         await self.password(name)
@@ -158,12 +151,12 @@ class Users:
             "metadata": {"name": name, "namespace": NAMESPACE, "annotations": dict(annotations or {})},
             "spec": {field: value for field, value in whole.items() if value is not None},
         }
-        with refusals():
+        with refusals(Invalid):
             await self.world.user.create(body)
 
     async def set(self, name: str, **spec: Any) -> None:
         """Put values into a spec; None takes a field away."""
-        with refusals():
+        with refusals(Invalid):
             await self.world.user.patch(RDSInstance, NAMESPACE, name, {"spec": spec})
 
     async def annotate(self, name: str, **annotations: str | None) -> None:
@@ -173,7 +166,7 @@ class Users:
             f"{groups.get(key, 'openclaw.dev')}/{key.replace('_', '-')}": value
             for key, value in annotations.items()
         }
-        with refusals():
+        with refusals(Invalid):
             await self.world.user.patch(RDSInstance, NAMESPACE, name, {"metadata": {"annotations": found}})
 
     async def change(self, name: str) -> None:
@@ -200,7 +193,7 @@ class Users:
 
     async def delete(self, name: str) -> None:
         """Delete an object."""
-        with refusals():
+        with refusals(Invalid):
             await self.world.user.delete(RDSInstance, NAMESPACE, name)
 
     async def recreate(self, name: str) -> None:
