@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openclaw.testing.simulation.plan import Plan
 from openclaw.testing.simulation.run import simulate
+from tests.simulation.scenarios.more_late import Late
 from tests.simulation.scenarios.openclaw import Alone
 from tests.simulation.scenarios.sharding import One, Slow
 
@@ -25,3 +26,9 @@ def test_a_child_whose_deletion_met_a_conflict_is_deleted_all_the_same() -> None
     """A conflict was taken for another object of the name, and nobody looked again."""
     plan = "restart,13.277,77.465,0,0.031,512131606;conflicts,23.337,76.821,-,0.3,2651354130"
     assert simulate(Alone(), 213, Plan.parse(plan)).violation is None
+
+
+def test_a_child_that_was_made_anew_while_a_write_was_on_its_way_is_no_invalid_one() -> None:
+    """The API server calls another uid in a patch invalid; an Event told users to change something."""
+    plan = "restart,1.847,18.224,1,0.3,52124239;broken-watches,24.404,10.617,-,0.1,910381267"
+    assert simulate(Late(), 6, Plan.parse(plan)).violation is None

@@ -111,7 +111,10 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """409: the write names a resourceVersion or uid that is not the current one, or others own its fields."""
+    """409: the write names a resourceVersion or uid that is not the current one, or others own its fields.
+
+    Of a patch with another uid the server says 422.
+    """
 
     reasons = frozenset({"Conflict"})
     codes = frozenset({409})
@@ -194,6 +197,10 @@ def status_error(status: dict[str, Any], *, request: str = "", retry_after: floa
         reason = "Invalid"
     details = status.get("details")
     details = details if isinstance(details, dict) else {}
+    if reason == "Invalid" and _names_another_uid(details):
+        # The object of the name is another one by now. To a PUT or DELETE the server answers 409 then; of a
+        # patch it says that the uid cannot be changed.
+        reason = "Conflict"
     if retry_after is None and isinstance(details.get("retryAfterSeconds"), int):
         retry_after = float(details["retryAfterSeconds"])
     return _class_of(code, reason)(
@@ -204,6 +211,11 @@ def status_error(status: dict[str, Any], *, request: str = "", retry_after: floa
         details=details,
         retry_after=retry_after,
     )
+
+
+def _names_another_uid(details: dict[str, Any]) -> bool:
+    causes = details.get("causes")
+    return isinstance(causes, list) and any(it.get("field") == "metadata.uid" for it in causes)
 
 
 def error_from_status(

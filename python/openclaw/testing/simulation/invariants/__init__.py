@@ -7,11 +7,13 @@ from openclaw.testing.simulation.invariants.declared import Declared, Root, cond
 from openclaw.testing.simulation.invariants.deletion import DeletionEnds
 from openclaw.testing.simulation.invariants.events import EventsAreFew
 from openclaw.testing.simulation.invariants.finalizers import FinalizerFirst
+from openclaw.testing.simulation.invariants.lists import ListsAreFew
 from openclaw.testing.simulation.invariants.others import OthersAreLeftAlone
 from openclaw.testing.simulation.invariants.secrecy import NothingSecret
 from openclaw.testing.simulation.invariants.slots import EverySlotHasAnOwner
 from openclaw.testing.simulation.invariants.standard import standard_invariants
 from openclaw.testing.simulation.invariants.statuses import StatusNamesItsGeneration
+from openclaw.testing.simulation.invariants.validity import WritesAreValid
 from openclaw.testing.simulation.invariants.writes import NoNeedlessWrites
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "EventsAreFew",
     "EverySlotHasAnOwner",
     "FinalizerFirst",
+    "ListsAreFew",
     "NoNeedlessWrites",
     "NothingGrows",
     "NothingSecret",
@@ -28,6 +31,7 @@ __all__ = [
     "OthersAreLeftAlone",
     "Root",
     "StatusNamesItsGeneration",
+    "WritesAreValid",
     "conditions_of",
     "describe",
     "standard_invariants",

@@ -14,10 +14,12 @@ from openclaw.testing.simulation.invariants.declared import Declared
 from openclaw.testing.simulation.invariants.deletion import DeletionEnds
 from openclaw.testing.simulation.invariants.events import EventsAreFew
 from openclaw.testing.simulation.invariants.finalizers import FinalizerFirst
+from openclaw.testing.simulation.invariants.lists import ListsAreFew
 from openclaw.testing.simulation.invariants.others import OthersAreLeftAlone
 from openclaw.testing.simulation.invariants.secrecy import NothingSecret
 from openclaw.testing.simulation.invariants.slots import EverySlotHasAnOwner
 from openclaw.testing.simulation.invariants.statuses import StatusNamesItsGeneration
+from openclaw.testing.simulation.invariants.validity import WritesAreValid
 from openclaw.testing.simulation.invariants.writes import NoNeedlessWrites
 
 __all__ = ["standard_invariants"]
@@ -45,4 +47,6 @@ def standard_invariants(
         NothingSecret(declared),
         NothingGrows(declared),
         EverySlotHasAnOwner(),
+        ListsAreFew(),
+        WritesAreValid(declared),
     ]
