@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from openclaw.api.builtin import Deployment, Ingress, Service
+from openclaw.api.openclaw import OpenClaw
 from openclaw.testing.cluster.faults import Fault, RequestInfo
 from openclaw.testing.cluster.statuses import forbidden, internal
 from openclaw.testing.podstatus import Outcome, PodBehaviour
@@ -188,23 +189,32 @@ class Refusals(OpenClawScenario):
 
     @staticmethod
     async def _taken(world: World, users: Users) -> Callable[[], Any]:
-        """Somebody else's object has the name of a child."""
+        """Somebody else's object has the name of a child; perhaps a namesake of the root controls it."""
         namespace, name = users.place()
         kind = world.chance.choice((Deployment, Service, Ingress))
+        child = f"{name}-frontend"
+        metadata: dict[str, Any] = {"name": child, "labels": {"of": "somebody-else"}}
         body = {
             "apiVersion": kind.resource.api_version,
             "kind": kind.resource.kind,
-            "metadata": {"name": f"{name}-frontend", "labels": {"of": "somebody-else"}},
+            "metadata": metadata,
             "spec": _SPECS[kind.resource.kind],
         }
         made: list[str] = []
         with refusals():
+            if world.chance.random() < 0.5:
+                namesake = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+                owner = (await world.user.create(namesake, namespace=namespace))["metadata"]["uid"]
+                reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": owner}
+                metadata["ownerReferences"] = [{**reference, "controller": True}]
             made.append((await world.user.create(body, namespace=namespace))["metadata"]["uid"])
 
         async def end() -> None:
+            with refusals():
+                await world.user.delete("ConfigMap", namespace, name)
             for uid in made:
                 with refusals():
-                    await world.user.delete(kind, namespace, body["metadata"]["name"], uid=uid)
+                    await world.user.delete(kind, namespace, child, uid=uid)
 
         return end
 
@@ -225,4 +235,27 @@ _SPECS: Final[dict[str, Any]] = {
 }
 
 
-SCENARIOS: Final = (Pods, Refusals)
+class Recreated(OpenClawScenario):
+    """The garbage collector is late: what a former OpenClaw of the name has left is still there."""
+
+    name = "openclaw-recreated"
+
+    async def users(self, world: World) -> None:
+        """Delete and make again at once, while the cluster's own controllers stand still."""
+        users = Users(world, self.places)
+        await users.namespaces()
+        (place,) = users.places
+        await users.create(place)
+        for _ in range(world.chance.randint(1, 4)):
+            await users.pause()
+            world.cluster.controllers.pause()
+            with refusals():
+                await world.user.delete(OpenClaw, *place, propagation="Background")
+            await users.pause(2.0)
+            await users.create(place)
+            await users.change(place)
+            await users.pause(30.0)
+            world.cluster.controllers.resume()
+
+
+SCENARIOS: Final = (Pods, Recreated, Refusals)
