@@ -137,9 +137,11 @@ class Applier:
             return Applied(live, "terminating", paths)
         if foreign:
             live = await self._remove(informer, live, foreign)
-            if not paths:
+            # What an earlier intent had put there is gone with it.
+            left = tuple(diff(compared_body, orjson.dumps(live), self._client.field_manager))
+            if not left:
                 return Applied(live, "updated", _removed_paths(foreign))
-            paths += _removed_paths(foreign)
+            paths = left + _removed_paths(foreign)
         elif self._is_settled(place, body, live):
             return Applied(live, "unchanged", paths)
         # Where somebody has put another object under the name meanwhile, force must not take it over.
