@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,6 +15,27 @@ from tests.simulation.scenarios.sharding_kinds import Grain
 
 _LONGEST: Final = 2.0
 """Seconds that a write, and then its answer, are on their way at most."""
+
+
+def slow_writes(world: World, *, there: float = 0.0, back: float = 0.0) -> Callable[[], None]:
+    """From now on the operator's writes of Grains and ConfigMaps take a while; returns how to end that.
+
+    Args:
+        world: where.
+        there: seconds that a write is on its way at most.
+        back: seconds that its answer is.
+    """
+    chance = world.chance
+
+    def slow(info: RequestInfo) -> Fault | None:
+        arrival = current_arrival()
+        if arrival is None or arrival.actor == "user" or not info.writes:
+            return None
+        if info.resource not in {GRAINS, CONFIG_MAPS}:
+            return None
+        return Fault(delay=chance.random() * there, answer_delay=chance.random() * back)
+
+    return world.cluster.faults.at_requests(slow)
 
 
 class Late(GrainScenario):
@@ -31,15 +53,7 @@ class Late(GrainScenario):
         """Many changes, each within the seconds that a write takes."""
         chance = world.chance
 
-        def slow(info: RequestInfo) -> Fault | None:
-            arrival = current_arrival()
-            if arrival is None or arrival.actor == "user" or not info.writes:
-                return None
-            if info.resource not in {GRAINS, CONFIG_MAPS}:
-                return None
-            return Fault(delay=chance.random() * _LONGEST, answer_delay=chance.random() * _LONGEST)
-
-        end = world.cluster.faults.at_requests(slow)
+        end = slow_writes(world, there=_LONGEST, back=_LONGEST)
         names = [f"grain-{number}" for number in range(chance.randint(1, self.most))]
         for name in names:
             await self._create(world, name)

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from openclaw import Context, Result
+from openclaw import ConfigMap, Context, Result
 from openclaw.runtime.reconciler import Reconciler
 from openclaw.testing.simulation.contracts import Invariant, Setting, Violation, World, Write
+from tests.simulation.scenarios.more_late import slow_writes
 from tests.simulation.scenarios.sharding import GRAINS, GrainScenario
 from tests.simulation.scenarios.sharding_kinds import Grain, GrainReconciler
+
+_LONGEST: Final = 4.0
+"""Seconds that a write is on its way at most: less than from the end of a fence to that of its Lease."""
 
 
 class StubbornGrainReconciler(GrainReconciler):
@@ -99,4 +103,41 @@ class Long(Stubborn):
         return [LongGrainReconciler()]
 
 
-SCENARIOS: Final = (Stubborn, Long)
+class ChattyGrainReconciler(GrainReconciler):
+    """Writes again and again until it is done: the last write before a fence goes down is never long ago."""
+
+    deadline: ClassVar = 120.0
+    writes: ClassVar = 40
+
+    async def reconcile(self, ctx: Context, obj: Grain) -> Result:
+        """Count in the ConfigMap, then as ever."""
+        for number in range(self.writes if obj.status.said != obj.spec.text else 0):
+            text = {"text": obj.spec.text, "number": str(number)}
+            await ctx.apply(ConfigMap(name=obj.name, data=text), exact=["data"])
+            await asyncio.sleep(0.5)
+        return await super().reconcile(ctx, obj)
+
+
+class LastWords(Stubborn):
+    """What a shard sends right before its fence goes down takes seconds: nobody acts until it is there."""
+
+    name = "shards-last-words"
+    most = 6
+
+    def setting(self) -> Setting:
+        """Only what keeps Leases from being renewed."""
+        return replace(super().setting(), faults=frozenset({"lost-lease-writes", "partition"}))
+
+    def reconcilers(self, world: World, version: int) -> Sequence[Reconciler[Any]]:
+        """Those that write much."""
+        return [ChattyGrainReconciler()]
+
+    async def users(self, world: World) -> None:
+        """The API server is slow to take writes of objects."""
+        end = slow_writes(world, there=_LONGEST)
+        for _ in range(2):
+            await super().users(world)
+        end()
+
+
+SCENARIOS: Final = (Stubborn, Long, LastWords)

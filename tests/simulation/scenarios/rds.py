@@ -40,12 +40,14 @@ class RDSScenario:
         shards: how many shards; 0 for one operator that is not sharded.
         least: of deeds in a run.
         most: of deeds in a run.
+        reconciler: what makes the reconciler.
     """
 
     name = ""
     names: Sequence[str] = ("orders",)
     shards = 2
     least, most = 2, 8
+    reconciler: type[RDSInstanceReconciler] = RDSInstanceReconciler
 
     def __init__(self) -> None:
         self._users: Users | None = None
@@ -66,10 +68,9 @@ class RDSScenario:
         chance = random.Random(world.chance.getrandbits(64))
         return SimulatedRDS(clock=clock, chance=chance, pace=_PACE, actor=_process)
 
-    @staticmethod
-    def _reconcilers(world: World, _version: int) -> Sequence[Reconciler[RDSInstance]]:
+    def _reconcilers(self, world: World, _version: int) -> Sequence[Reconciler[RDSInstance]]:
         return [
-            RDSInstanceReconciler(
+            self.reconciler(
                 RDSSettings(polls=_POLLS, slow=_SLOW, pod_identity=False),
                 clock=_date,
                 clients=world.external.open_client,

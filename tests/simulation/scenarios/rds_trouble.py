@@ -1,0 +1,107 @@
+"""Scenarios of the RDS operator in which RDS lies, is slow, is away, or has what is somebody else's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from openclaw import Context, Result
+from openclaw.api.rdsinstance import RDSInstance
+from openclaw.controllers.rds import RDSInstanceReconciler
+from openclaw.testing.rds.external import SimulatedRDS
+from openclaw.testing.rds.faults import HANG, Fault, LoseAnswer, Wait
+from openclaw.testing.simulation.contracts import Setting, World
+from tests.simulation.scenarios.rds import RDSScenario
+from tests.simulation.scenarios.rds_users import Deed, Users
+
+_LOSES_SHARDS: Final = frozenset({"pause", "partition", "lost-lease-writes", "restart", "scale"})
+_READS: Final = 8.0
+"""Seconds that RDS takes to answer; about half of what a read may take."""
+_BEHIND: Final = (5.0, 20.0, 40.0)
+"""Seconds by which RDS may be behind: less than `RDSSettings.visible`."""
+
+
+class Unseen(RDSScenario):
+    """What RDS has done it shows late, or in part, and does not always say."""
+
+    name = "rds-unseen"
+    names = ("orders", "mail", "stock")
+
+    def setting(self) -> Setting:
+        """Nothing else is wrong."""
+        return replace(super().setting(), faults=frozenset({"crash", "external:rds-fails-after"}))
+
+    async def begin(self, users: Users) -> None:
+        """RDS is behind all the time; its listings leave out one or the other instance."""
+        behaviour, chance = users.rds.region.behaviour, users.world.chance
+        behaviour.describe_lag, behaviour.listing_lag = chance.choice(_BEHIND), chance.choice(_BEHIND)
+        behaviour.unordered, behaviour.listing_page = True, 1
+        lost = Fault(LoseAnswer(), operation="CreateDBInstance", first=chance.randint(1, 2), times=3)
+        users.rds.cloud.faults.add(lost)
+        await super().begin(users)
+
+    def deeds(self, users: Users) -> Sequence[Deed]:
+        """Make, change, delete and make again."""
+        return (users.recreate, users.create, users.delete, users.change, users.change, users.ask)
+
+
+class StubbornReconciler(RDSInstanceReconciler):
+    """Swallows its cancellation, as code that it calls might."""
+
+    async def reconcile(self, ctx: Context, obj: RDSInstance) -> Result:
+        """As ever, to its end."""
+        work = asyncio.ensure_future(super().reconcile(ctx, obj))
+        while not work.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait((work,))
+        return work.result()
+
+
+class Stubborn(RDSScenario):
+    """Runs wait for RDS and cannot be cut off: only the fence holds their calls."""
+
+    name = "rds-stubborn"
+    names = ("orders", "mail", "stock")
+    most = 12
+    reconciler = StubbornReconciler
+
+    def setting(self) -> Setting:
+        """Only what makes a shard lose its slots."""
+        return replace(super().setting(), faults=_LOSES_SHARDS)
+
+    async def begin(self, users: Users) -> None:
+        """RDS is slow from the beginning."""
+        users.rds.cloud.faults.add(Fault(Wait(_READS), operation="DescribeDBInstances", times=None))
+        await super().begin(users)
+
+    def deeds(self, users: Users) -> Sequence[Deed]:
+        """Keep the operator busy."""
+        return (users.change, users.change, users.change_password, users.recreate, users.ask)
+
+
+class Away(RDSScenario):
+    """RDS does not answer for minutes, and meanwhile shards lose their slots and their Leases."""
+
+    name = "rds-away"
+    names = ("orders", "mail", "stock")
+
+    def setting(self) -> Setting:
+        """Only what cuts runs off."""
+        return replace(super().setting(), faults=frozenset({"partition", "lost-lease-writes", "scale"}))
+
+    async def users(self, world: World) -> None:
+        """RDS is back once they have done what they do."""
+        rds: SimulatedRDS = world.external
+        with rds.cloud.faults.always(HANG, operation="DescribeDBInstances"):
+            await super().users(world)
+            await world.sleep(world.chance.random() * 200)
+
+    def deeds(self, users: Users) -> Sequence[Deed]:
+        """Have the operator try."""
+        return (users.change, users.ask, users.create)
+
+
+SCENARIOS: Final = (Unseen, Stubborn, Away)
