@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -29,6 +29,7 @@ LAG_SECONDS: Final = 180.0
 """How far behind a claim may be: a watch that lags, a run that is slow, a write that is retried."""
 
 _KEPT: Final = 400
+_REPEATED: Final = frozenset({"waiting as asked", "conflict, running again"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,9 @@ class AvailableWhenItIs(_ClaimOfOpenClaws):
                 status = it.get("status") or {}
                 images = [one["image"] for one in it["spec"]["template"]["spec"]["containers"]]
                 counts = {status.get(field, 0) for field in ("replicas", "updatedReplicas")}
-                return image in images and counts == {wanted}
+                # What is counted may be the pods of an older template.
+                told = status.get("observedGeneration", 0) >= it["metadata"]["generation"]
+                return told and image in images and counts == {wanted}
 
             if not self.had(DEPLOYMENTS, claw, component, at, there):
                 raise Violation(
@@ -225,6 +228,51 @@ class StatusIsOfTheCluster(_ClaimOfOpenClaws):
             SERVICES, claw, "frontend", at, leads
         ):
             raise Violation(self.name, f"{claw['metadata']['name']}: the endpoint {endpoint} was never so")
+
+
+class EventsTellOfTurns(Invariant):
+    """An Event says that an OpenClaw is available when it has become so, and not again while it stays so.
+
+    A run that has failed, or whose shard has died, may have told it already: each fault and each failed run
+    excuses one Event.
+    """
+
+    name = "events-tell-of-turns"
+    _told = "Available"
+
+    def __init__(self) -> None:
+        self._turns: Counter[str] = Counter()
+        self._events: dict[str, dict[str, int]] = defaultdict(dict)
+        self._failed = 0
+
+    def on_log(self, world: World, shard: str, record: Mapping[str, Any]) -> None:
+        """Count the runs that may be repeated."""
+        if record["level"] in {"warning", "error"} or record["message"] in _REPEATED:
+            self._failed += 1
+
+    def on_write(self, world: World, write: Write) -> None:
+        """Count turns, and Events with their repetitions."""
+        after = write.after
+        if after is None:
+            return
+        if write.resource == CLAWS and write.subresource == "status":
+            was, now = (condition(it or {}, self._told).get("status") for it in (write.before, after))
+            if now == "True" != was:
+                self._turns[after["metadata"]["uid"]] += 1
+        elif write.resource.startswith("events") and after.get("reason") == self._told:
+            about = after.get("regarding") or after.get("involvedObject") or {}
+            times = (after.get("series") or {}).get("count", 1)
+            self._events[about["uid"]][after["metadata"]["name"]] = times
+
+    def at_rest(self, world: World) -> None:
+        """Compare."""
+        summary = getattr(world, "summary", None)
+        excused = self._failed + (sum(summary.faults.values()) if summary is not None else 0)
+        for uid, events in self._events.items():
+            told, turns = sum(events.values()), self._turns[uid]
+            if told > turns + excused:
+                text = f"{told} Events say that {uid} is available, which it has become {turns} times"
+                raise Violation(self.name, text)
 
 
 def _state(claw: Object) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from openclaw.controllers.rds.statuses import rule_of
 from openclaw.testing.rds.external import SimulatedRDS
 from openclaw.testing.simulation.contracts import Invariant, Violation, World, Write
-from tests.simulation.scenarios.rds_expected import INSTANCES, condition, reason
+from tests.simulation.scenarios.rds_expected import ADOPT, INSTANCES, condition, reason
 
 Object = Mapping[str, Any]
 
@@ -126,6 +126,33 @@ class SnapshotFirst(Invariant):
         made = any(it.database.identifier == facts["identity"] for it in rds.region.snapshots)
         if self._policies.get(facts["owner"]) == {"Snapshot"} and not made:
             raise Violation(self.name, f"{actor} {operation}: {facts['identity']} goes without a snapshot")
+
+
+class TakenWhenAsked(Invariant):
+    """What the operator has not made it changes for an object only that asks for its adoption."""
+
+    name = "taken-when-asked"
+
+    def __init__(self) -> None:
+        self._made: dict[str, str] = {}
+        self._objects: dict[str, Object] = {}
+
+    def on_write(self, world: World, write: Write) -> None:
+        """Follow the objects."""
+        if write.resource == INSTANCES and write.after is not None:
+            self._objects[write.after["metadata"]["uid"]] = write.after
+
+    def on_external(self, world: World, actor: str, operation: str, facts: Mapping[str, Any]) -> None:
+        """Look whose it is that is changed."""
+        if facts["stage"] != "done":
+            return
+        identity, owner = facts["identity"], facts["owner"]
+        if facts["made"]:
+            self._made[identity] = owner
+        elif facts["changed"] and (not owner or self._made.get(identity) != owner):
+            annotations = self._objects.get(owner, {}).get("metadata", {}).get("annotations") or {}
+            if annotations.get(ADOPT) != identity:
+                raise Violation(self.name, f"{actor} {operation}: {identity} is none that it has made")
 
 
 class CallsAreFew(Invariant):

@@ -10,7 +10,7 @@ from openclaw.controllers.openclaw import OpenClawReconciler
 from openclaw.runtime.reconciler import Reconciler
 from openclaw.testing.simulation.contracts import Invariant, Setting, World
 from openclaw.testing.simulation.invariants import Declared, NothingSecret
-from tests.simulation.invariants.openclaw import AvailableWhenItIs, StatusIsOfTheCluster
+from tests.simulation.invariants.openclaw import AvailableWhenItIs, EventsTellOfTurns, StatusIsOfTheCluster
 from tests.simulation.scenarios.openclaw_expected import CLAWS, children_unwell, status_unwell
 from tests.simulation.scenarios.openclaw_specs import QUEUE_SECRET
 from tests.simulation.scenarios.openclaw_users import Place, Users
@@ -40,7 +40,7 @@ class OpenClawScenario:
     def invariants(self) -> Sequence[Invariant]:
         """What an OpenClaw's status may claim."""
         secret = NothingSecret(Declared([OpenClawReconciler()]), [QUEUE_SECRET])
-        return [AvailableWhenItIs(), StatusIsOfTheCluster(), secret]
+        return [AvailableWhenItIs(), StatusIsOfTheCluster(), EventsTellOfTurns(), secret]
 
     async def users(self, world: World) -> None:
         """What users do."""

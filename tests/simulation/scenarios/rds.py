@@ -17,7 +17,13 @@ from openclaw.testing.rds.external import SimulatedRDS
 from openclaw.testing.simulation.contracts import Invariant, Setting, World
 from openclaw.testing.simulation.invariants.external import SecretsStayInSecrets, external_invariants
 from openclaw.testing.simulation.loop import current_process
-from tests.simulation.invariants.rds import AvailableIsSeen, CallsAreFew, PhasesAreLegal, SnapshotFirst
+from tests.simulation.invariants.rds import (
+    AvailableIsSeen,
+    CallsAreFew,
+    PhasesAreLegal,
+    SnapshotFirst,
+    TakenWhenAsked,
+)
 from tests.simulation.scenarios import rds_expected as expected
 from tests.simulation.scenarios.rds_users import PASSWORDS, Deed, Users
 
@@ -86,6 +92,7 @@ class RDSScenario:
             PhasesAreLegal(),
             AvailableIsSeen(),
             SnapshotFirst(),
+            TakenWhenAsked(),
             CallsAreFew(),
         ]
 

@@ -14,6 +14,7 @@ Object = Mapping[str, Any]
 
 INSTANCES: Final = "rdsinstances.database.openclaw.dev"
 FINALIZER: Final = "database.openclaw.dev/rds-instance"
+ADOPT: Final = "database.openclaw.dev/adopt"
 ORPHAN: Final = "database.openclaw.dev/orphan"
 IDENTITY: Final = "external.openclaw.dev/identity"
 _LIVE: Final = ("Available", "Synced")

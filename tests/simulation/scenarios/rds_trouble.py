@@ -11,13 +11,16 @@ from typing import Final
 from openclaw import Context, Result
 from openclaw.api.rdsinstance import RDSInstance
 from openclaw.controllers.rds import RDSInstanceReconciler
+from openclaw.providers.aws.rds_model import OWNER_TAG
 from openclaw.testing.rds.external import SimulatedRDS
 from openclaw.testing.rds.faults import HANG, Fault, LoseAnswer, Wait
 from openclaw.testing.simulation.contracts import Setting, World
 from tests.simulation.scenarios.rds import RDSScenario
+from tests.simulation.scenarios.rds_expected import INSTANCES, database_of, reason, unwell
 from tests.simulation.scenarios.rds_users import Deed, Users
 
 _LOSES_SHARDS: Final = frozenset({"pause", "partition", "lost-lease-writes", "restart", "scale"})
+_LEGACY, _SHARED = "legacy", "shared"
 _READS: Final = 8.0
 """Seconds that RDS takes to answer; about half of what a read may take."""
 _BEHIND: Final = (5.0, 20.0, 40.0)
@@ -104,4 +107,43 @@ class Away(RDSScenario):
         return (users.change, users.ask, users.create)
 
 
-SCENARIOS: Final = (Unseen, Stubborn, Away)
+class Taken(RDSScenario):
+    """The identifier that an object names is that of a database of somebody else, or of another object."""
+
+    name = "rds-taken"
+    names = ("orders", "mail")
+
+    async def begin(self, users: Users) -> None:
+        """A database that nobody here has made, and objects that name it, without a word of adoption."""
+        users.rds.region.add(_LEGACY, EngineVersion="16.8", MasterUsername="shop")
+        for name in users.names:
+            await users.create(name, dbInstanceIdentifier=users.world.chance.choice((_LEGACY, _SHARED)))
+
+    def deeds(self, users: Users) -> Sequence[Deed]:
+        """Change and delete them, or make others that have identifiers of their own."""
+
+        async def replace_by_hand(name: str) -> None:
+            """Somebody deletes the database, and another cluster's operator makes one of the same name."""
+            obj = users.settled(name)
+            database = None if obj is None else database_of(users.rds, obj)
+            if database is not None:
+                users.rds.region.remove(database.identifier)
+                users.rds.region.add(database.identifier, tags={OWNER_TAG: "another-cluster's"})
+
+        return (users.change, users.ask, users.delete, users.recreate, replace_by_hand, replace_by_hand)
+
+    async def unwell(self, world: World) -> str | None:
+        """The status of who does not have what he names says so; the others are as ever."""
+        for obj in world.cluster.list(INSTANCES):
+            database = database_of(world.external, obj)
+            owner = None if database is None else database.tags.get(OWNER_TAG)
+            told = unwell(world, obj, frozenset())
+            if database is not None and owner != obj["metadata"]["uid"]:
+                stays = "deletionTimestamp" not in obj["metadata"] and reason(obj) == "Conflict"
+                told = None if stays else f"{database.identifier} is {owner}'s: {told}"
+            if told is not None:
+                return told
+        return None
+
+
+SCENARIOS: Final = (Unseen, Stubborn, Away, Taken)

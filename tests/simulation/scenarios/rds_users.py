@@ -228,7 +228,7 @@ class Users:
 
     # In AWS
 
-    def _settled(self, name: str) -> Object | None:
+    def settled(self, name: str) -> Object | None:
         """The object, where it knows that its database is there and nothing is under way.
 
         Who undoes a change of the operator's within `RDSSettings.settle` makes it one without effect, which
@@ -246,7 +246,7 @@ class Users:
 
     async def delete_by_hand(self, name: str) -> None:
         """Somebody deletes the database in AWS."""
-        live = self._settled(name)
+        live = self.settled(name)
         if live is not None and "deletionTimestamp" not in live["metadata"]:
             database = database_of(self.rds, live)
             assert database is not None
@@ -255,7 +255,7 @@ class Users:
 
     async def break_by_hand(self, name: str) -> None:
         """The database fails for good."""
-        live = self._settled(name)
+        live = self.settled(name)
         if live is not None and "deletionTimestamp" not in live["metadata"]:
             database = database_of(self.rds, live)
             assert database is not None
@@ -264,7 +264,7 @@ class Users:
 
     async def untag(self, name: str) -> None:
         """Somebody takes all tags off."""
-        live = self._settled(name)
+        live = self.settled(name)
         if live is not None:
             database = database_of(self.rds, live)
             assert database is not None
@@ -272,7 +272,7 @@ class Users:
 
     async def change_by_hand(self, name: str) -> None:
         """Somebody changes the database in AWS."""
-        live = self._settled(name)
+        live = self.settled(name)
         if live is not None:
             database = database_of(self.rds, live)
             assert database is not None
@@ -281,7 +281,7 @@ class Users:
 
     async def maintain(self, name: str) -> None:
         """The maintenance window comes."""
-        live = self._settled(name)
+        live = self.settled(name)
         if live is not None:
             database = database_of(self.rds, live)
             assert database is not None
