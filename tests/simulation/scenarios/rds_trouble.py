@@ -12,9 +12,12 @@ from openclaw import Context, Result
 from openclaw.api.rdsinstance import RDSInstance
 from openclaw.controllers.rds import RDSInstanceReconciler
 from openclaw.providers.aws.rds_model import OWNER_TAG
+from openclaw.testing.cluster.faults import Fault as RequestFault
+from openclaw.testing.cluster.faults import RequestInfo
 from openclaw.testing.rds.external import SimulatedRDS
 from openclaw.testing.rds.faults import HANG, Fault, LoseAnswer, Wait
 from openclaw.testing.simulation.contracts import Setting, World
+from openclaw.testing.simulation.transport import current_arrival
 from tests.simulation.scenarios.rds import RDSScenario
 from tests.simulation.scenarios.rds_expected import INSTANCES, database_of, reason, unwell
 from tests.simulation.scenarios.rds_users import Deed, Users
@@ -23,7 +26,7 @@ _LOSES_SHARDS: Final = frozenset({"pause", "partition", "lost-lease-writes", "re
 _LEGACY, _SHARED = "legacy", "shared"
 _READS: Final = 8.0
 """Seconds that RDS takes to answer; about half of what a read may take."""
-_BEHIND: Final = (5.0, 20.0, 40.0)
+_BEHIND: Final = (5.0, 20.0, 50.0)
 """Seconds by which RDS may be behind: less than `RDSSettings.visible`."""
 
 
@@ -40,7 +43,7 @@ class Unseen(RDSScenario):
     async def begin(self, users: Users) -> None:
         """RDS is behind all the time; its listings leave out one or the other instance."""
         behaviour, chance = users.rds.region.behaviour, users.world.chance
-        behaviour.describe_lag, behaviour.listing_lag = chance.choice(_BEHIND), chance.choice(_BEHIND)
+        behaviour.describe_lag, behaviour.listing_lag = chance.choice(_BEHIND[1:]), chance.choice(_BEHIND)
         behaviour.unordered, behaviour.listing_page = True, 1
         lost = Fault(LoseAnswer(), operation="CreateDBInstance", first=chance.randint(1, 2), times=3)
         users.rds.cloud.faults.add(lost)
@@ -48,7 +51,8 @@ class Unseen(RDSScenario):
 
     def deeds(self, users: Users) -> Sequence[Deed]:
         """Make, change, delete and make again."""
-        return (users.recreate, users.create, users.delete, users.change, users.change, users.ask)
+        changes = (users.change,) * 5
+        return (users.recreate, users.create, users.delete, users.ask, *changes)
 
 
 class StubbornReconciler(RDSInstanceReconciler):
@@ -93,18 +97,41 @@ class Away(RDSScenario):
 
     def setting(self) -> Setting:
         """Only what cuts runs off."""
-        return replace(super().setting(), faults=frozenset({"partition", "lost-lease-writes", "scale"}))
+        return replace(super().setting(), faults=frozenset({"partition", "scale"}))
 
     async def users(self, world: World) -> None:
-        """RDS is back once they have done what they do."""
+        """RDS is back once they have done what they do. Nobody can see then what it has made before."""
         rds: SimulatedRDS = world.external
-        with rds.cloud.faults.always(HANG, operation="DescribeDBInstances"):
+        losing = asyncio.ensure_future(_lose_leases(world))
+        lost = (
+            contextlib.nullcontext()
+            if world.chance.random() < 0.5
+            else rds.cloud.faults.always(LoseAnswer(), operation="CreateDBInstance")
+        )
+        with rds.cloud.faults.always(HANG, operation="DescribeDBInstances"), lost:
             await super().users(world)
             await world.sleep(world.chance.random() * 200)
+        losing.cancel()
 
     def deeds(self, users: Users) -> Sequence[Deed]:
-        """Have the operator try."""
-        return (users.change, users.ask, users.create)
+        """Have the operator try; or give up."""
+        return (users.change, users.ask, users.create, users.delete, users.recreate)
+
+
+async def _lose_leases(world: World) -> None:
+    """Again and again the renewals of one shard do not arrive, for longer than its fence is up."""
+    while True:
+        await world.sleep(world.chance.uniform(5.0, 30.0))
+        shard = world.chance.choice(world.shards)
+
+        def lose(info: RequestInfo, shard: str = shard) -> RequestFault | None:
+            arrival = current_arrival()
+            renews = info.writes and info.resource.startswith("leases.")
+            return RequestFault(lose_request=True) if renews and arrival and arrival.actor == shard else None
+
+        end = world.cluster.faults.at_requests(lose)
+        await world.sleep(world.chance.uniform(8.0, 16.0))
+        end()
 
 
 class Taken(RDSScenario):

@@ -42,7 +42,7 @@ __all__ = [
 
 Object = dict[str, Any]
 Facts = Mapping[str, Any]
-_MOST_NEEDLESS: Final = 4
+_MOST_NEEDLESS: Final = 3
 
 
 class _Thing(Protocol):
