@@ -35,6 +35,7 @@ class Unseen(RDSScenario):
 
     name = "rds-unseen"
     names = ("orders", "mail", "stock")
+    _denying: asyncio.Future[None] | None = None
 
     def setting(self) -> Setting:
         """Nothing else is wrong."""
@@ -47,12 +48,23 @@ class Unseen(RDSScenario):
         behaviour.unordered, behaviour.listing_page = True, 1
         lost = Fault(LoseAnswer(), operation="CreateDBInstance", first=chance.randint(1, 2), times=3)
         users.rds.cloud.faults.add(lost)
+        if chance.random() < 0.5:
+            self._denying = asyncio.ensure_future(_deny(users, lost))
         await super().begin(users)
 
     def deeds(self, users: Users) -> Sequence[Deed]:
         """Make, change, delete and make again."""
         changes = (users.change,) * 5
         return (users.recreate, users.create, users.delete, users.ask, *changes)
+
+
+async def _deny(users: Users, lost: Fault) -> None:
+    """Somebody takes away the right to make instances, right after one was made without an answer."""
+    world, key = users.world, users.rds.key
+    await lost.reached.wait()
+    key.denied.add("rds:CreateDBInstance")
+    await world.sleep(world.chance.uniform(5.0, 90.0))
+    key.denied.discard("rds:CreateDBInstance")
 
 
 class StubbornReconciler(RDSInstanceReconciler):
