@@ -59,7 +59,8 @@ class Watch:
         self._form = accepted_form(request.accept)
         self._include = request.text("includeObject") or "Metadata"
         self._bookmarks = request.flag("allowWatchBookmarks")
-        self._pending: deque[_Item | bytes] = deque()
+        # A number among them is a moment: what comes after it is not sent before then.
+        self._pending: deque[_Item | bytes | float] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._ended = False
@@ -160,7 +161,7 @@ class Watch:
 
     def _faulty(self, item: _Item, fault: WatchFault) -> None:
         if fault.lag:
-            self.lag(fault.lag)
+            self._pending.append(self._backend.clock.now() + fault.lag)
         if not fault.drop:
             self._pending.extend([item] * (1 + fault.repeat))
         if fault.expire:
@@ -202,9 +203,7 @@ class Watch:
             now = clock.now()
             if self._broken:
                 raise WatchBroken("connection reset by peer")
-            if self._pending and now >= self._not_before:
-                items = list(self._pending)
-                self._pending.clear()
+            if items := self._due(now):
                 yield b"".join([await self._encoded(item) for item in items])
                 idle_at = clock.now() + idle_timeout
                 continue
@@ -221,6 +220,17 @@ class Watch:
             if self._pending:
                 until = min(until, self._not_before)
             await self._sleep(until)
+
+    def _due(self, now: float) -> list[_Item | bytes]:
+        """Take what may be sent now."""
+        items: list[_Item | bytes] = []
+        while self._pending and now >= self._not_before:
+            item = self._pending.popleft()
+            if isinstance(item, float):
+                self._not_before = max(self._not_before, item)
+            else:
+                items.append(item)
+        return items
 
     async def _sleep(self, until: float) -> None:
         loop = asyncio.get_running_loop()
