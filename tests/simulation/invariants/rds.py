@@ -155,6 +155,45 @@ class TakenWhenAsked(Invariant):
                 raise Violation(self.name, f"{actor} {operation}: {identity} is none that it has made")
 
 
+class SeesItsOwnWrites(Invariant):
+    """A status shows no state of an instance from before the operator's own last change of it.
+
+    For scenarios in which RDS is never behind.
+    """
+
+    name = "sees-its-own-writes"
+
+    def __init__(self) -> None:
+        self._changed: dict[str, float] = {}
+
+    def on_external(self, world: World, actor: str, operation: str, facts: Mapping[str, Any]) -> None:
+        """Remember when an instance was changed. One that is to go was looked at right before."""
+        if facts["stage"] != "done":
+            return
+        if facts["deleted"]:
+            self._changed.pop(facts["identity"], None)
+        elif facts["changed"]:
+            self._changed[facts["identity"]] = world.now()
+
+    def on_write(self, world: World, write: Write) -> None:
+        """Compare what is newly shown."""
+        if write.resource != INSTANCES or write.before is None or write.after is None:
+            return
+        before, after = (it.get("status") or {} for it in (write.before, write.after))
+        shown = (after.get("observed") or {}).get("status")
+        changed = self._changed.get(after.get("externalID") or "")
+        if not shown or changed is None or shown == (before.get("observed") or {}).get("status"):
+            return
+        rds: SimulatedRDS = world.external
+        states = rds.region.states_since(after["externalID"], world.now() - changed)
+        if shown not in {it.status for it in states if it is not None}:
+            raise Violation(
+                self.name,
+                f"{write.namespace}/{write.name} shows {shown}, which {after['externalID']} was not since it "
+                f"was changed {world.now() - changed:.1f} s ago",
+            )
+
+
 class CallsAreFew(Invariant):
     """Calls are within the limits of an account, and no instance is asked for in a tight loop."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from openclaw import Context, Result
 from openclaw.runtime.reconciler import Reconciler
 from openclaw.testing.simulation.contracts import Invariant, Request, Setting, Violation, World
-from tests.simulation.scenarios.sharding import GrainScenario
+from tests.simulation.scenarios.sharding import GRAINS, GrainScenario
 from tests.simulation.scenarios.sharding_kinds import Grain, GrainReconciler
 
 _FAILS: Final = "fails"
@@ -16,6 +17,8 @@ _FAILING_SECONDS: Final = 300.0
 _MOST_ATTEMPTS: Final = 20
 """0.1 s, doubled with each failure and jittered: a dozen in five minutes."""
 
+_RUN_SECONDS: Final = 3.0
+_SOON_SECONDS: Final = 30.0
 _LEAST_WAIT: Final = 0.99
 """The shortest Retry-After of the simulated server is a second."""
 
@@ -98,4 +101,46 @@ class Throttled(GrainScenario):
         return [WaitsAsAsked()]
 
 
-SCENARIOS: Final = (Failing, Throttled)
+class WaitingGrainReconciler(GrainReconciler):
+    """Takes a while, and wants to look again in an hour."""
+
+    async def reconcile(self, ctx: Context, obj: Grain) -> Result:
+        """As ever, but for the time."""
+        await asyncio.sleep(_RUN_SECONDS)
+        await super().reconcile(ctx, obj)
+        return Result.after(3600.0)
+
+
+class Waiting(GrainScenario):
+    """What waits for its time keeps no change waiting that comes meanwhile, or in the midst of a run."""
+
+    name = "patience-waiting"
+    shards = 0
+
+    def setting(self) -> Setting:
+        """Nothing goes wrong."""
+        return Setting(crds=[Grain], reconcilers=self.reconcilers, shards=0, faults=frozenset())
+
+    def reconcilers(self, world: World, version: int) -> Sequence[Reconciler[Any]]:
+        """The one that waits."""
+        return [WaitingGrainReconciler()]
+
+    async def users(self, world: World) -> None:
+        """Change a Grain now and then; each change is taken up soon."""
+        body = {"apiVersion": Grain.resource.api_version, "kind": "Grain", "metadata": {"name": "grain-0"}}
+        await world.user.create({**body, "spec": {"text": "0"}}, namespace="default")
+
+        def taken_up() -> bool:
+            grain = world.cluster.get(GRAINS, "default", "grain-0") or {}
+            told = (grain.get("status") or {}).get("observedGeneration")
+            return bool(told == grain["metadata"]["generation"])
+
+        for number in range(1, 9):
+            await world.sleep(world.chance.choice((_RUN_SECONDS, 20.0)) * world.chance.random())
+            await world.user.patch(Grain, "default", "grain-0", {"spec": {"text": str(number)}})
+            if world.chance.random() < 0.5:
+                await world.until("a change is taken up", taken_up, _SOON_SECONDS)
+        await world.until("the last change is taken up", taken_up, _SOON_SECONDS)
+
+
+SCENARIOS: Final = (Failing, Throttled, Waiting)

@@ -16,11 +16,13 @@ from openclaw.testing.cluster.faults import Fault as RequestFault
 from openclaw.testing.cluster.faults import RequestInfo
 from openclaw.testing.rds.external import SimulatedRDS
 from openclaw.testing.rds.faults import HANG, Fault, LoseAnswer, Wait
-from openclaw.testing.simulation.contracts import Setting, World
+from openclaw.testing.simulation.contracts import Invariant, Setting, World
 from openclaw.testing.simulation.transport import current_arrival
+from tests.simulation.invariants.rds import SeesItsOwnWrites
 from tests.simulation.scenarios.rds import RDSScenario
 from tests.simulation.scenarios.rds_expected import INSTANCES, database_of, reason, unwell
-from tests.simulation.scenarios.rds_users import Deed, Users
+from tests.simulation.scenarios.rds_users import NAMESPACE, Deed, Users
+from tests.simulation.scenarios.refusals import refusals
 
 _LOSES_SHARDS: Final = frozenset({"pause", "partition", "lost-lease-writes", "restart", "scale"})
 _LEGACY, _SHARED = "legacy", "shared"
@@ -185,4 +187,38 @@ class Taken(RDSScenario):
         return None
 
 
-SCENARIOS: Final = (Unseen, Stubborn, Away, Taken)
+class Looked(RDSScenario):
+    """Objects are looked at right after they were changed, and while others are looked at."""
+
+    name = "rds-looked-at"
+    names = ("orders", "mail", "stock")
+    shards = 0
+    least, most = 8, 16
+
+    def setting(self) -> Setting:
+        """Nothing goes wrong."""
+        return replace(super().setting(), faults=frozenset())
+
+    def invariants(self) -> Sequence[Invariant]:
+        """RDS is never behind here, so a status is not, either."""
+        return [*super().invariants(), SeesItsOwnWrites()]
+
+    async def begin(self, users: Users) -> None:
+        """One of them is looked at all the time, by a listing that has the others, too."""
+        await super().begin(users)
+        await users.annotate(users.names[0], poll_interval="10s")
+
+    def deeds(self, users: Users) -> Sequence[Deed]:
+        """Change an object, and delete its connection Secret a moment later, which is to be made again."""
+
+        async def change_and_spoil(name: str) -> None:
+            await users.change(name)
+            for _ in range(3):
+                await users.world.sleep(users.world.chance.random() * 3)
+                with refusals():
+                    await users.world.user.delete("Secret", NAMESPACE, f"{name}-connection")
+
+        return (*(change_and_spoil,) * 6, users.change, users.recreate)
+
+
+SCENARIOS: Final = (Unseen, Stubborn, Away, Taken, Looked)

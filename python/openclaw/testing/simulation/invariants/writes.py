@@ -30,10 +30,11 @@ _Place = tuple[str, str, str]
 class NoNeedlessWrites(Invariant):
     """A shard sends no write that changes nothing, where it can know; and none at all at rest.
 
-    A write that changes nothing is needless from the second one on that meets the same state of the object:
-    the first one may be due to a watch that lags, and its answer tells the shard how the object is. That
-    holds until the shard has reason to know less: it starts, gains slots, or a run of it fails, whose writes
-    may have got there or not. The status of a child, which others write, is no part of its state.
+    A write that changes nothing is needless where it meets the object as the shard's own last write of it,
+    which changed something or not, has left it: the answer has told the shard how the object is, whatever a
+    watch that lags tells of before. That holds until the shard has reason to know less: somebody else changes
+    the object, the shard starts, gains slots, or a run of it fails, whose writes may have got there or not.
+    The status of a child, which others write, is no part of its state.
 
     Nor does a shard write one object sixty times within ten seconds, whatever changes by it: that is a fight,
     or a run that brings about itself.
@@ -57,28 +58,31 @@ class NoNeedlessWrites(Invariant):
             self._met[shard].clear()
 
     def on_write(self, world: World, write: Write) -> None:
-        """Remember when others changed something."""
+        """Remember when others changed something, and what."""
+        if not write.subresource or self._declared.is_root(write.resource):
+            for shard in self._met.keys() - {write.actor}:
+                self._met[shard].pop((write.resource, write.namespace, write.name), None)
         if not write.resource.startswith(("leases.", "events")) and not self._declared.by_shard(world, write):
             self._disturbed = write.at
 
     def on_request(self, world: World, request: Request) -> None:
-        """Look at a write that has changed nothing."""
+        """Look at a write that has changed nothing; remember how a write has left the object."""
         if request.verb not in _WRITES or request.resource.startswith("leases."):
             return
         self._last = request
         self._count(request)
-        if request.changed or not HTTPStatus.OK <= request.code < HTTPStatus.MULTIPLE_CHOICES:
+        if not HTTPStatus.OK <= request.code < HTTPStatus.MULTIPLE_CHOICES:
             return
         live = world.cluster.get(request.resource, request.namespace, request.name)
         if live is None:
             return
         place = request.resource, request.namespace, request.name
         state = self._state(request.resource, live)
-        if self._met[request.actor].get(place) == state:
+        if not request.changed and self._met[request.actor].get(place) == state:
             raise Violation(
                 self.name,
-                f"{request.actor}: {request.verb} of {'/'.join(place)} changed nothing, again, "
-                " and the shard has been told how the object is",
+                f"{request.actor}: {request.verb} of {'/'.join(place)} changed nothing, "
+                "and the shard has been told how the object is",
             )
         self._met[request.actor][place] = state
 
