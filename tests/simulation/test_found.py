@@ -5,6 +5,7 @@ from __future__ import annotations
 from openclaw.testing.simulation.plan import Plan
 from openclaw.testing.simulation.run import simulate
 from tests.simulation.scenarios.more_late import Late
+from tests.simulation.scenarios.more_turned import TurnedBack
 from tests.simulation.scenarios.openclaw import Alone
 from tests.simulation.scenarios.sharding import One, Slow
 
@@ -32,3 +33,8 @@ def test_a_child_that_was_made_anew_while_a_write_was_on_its_way_is_no_invalid_o
     """The API server calls another uid in a patch invalid; an Event told users to change something."""
     plan = "restart,1.847,18.224,1,0.3,52124239;broken-watches,24.404,10.617,-,0.1,910381267"
     assert simulate(Late(), 6, Plan.parse(plan)).violation is None
+
+
+def test_a_status_whose_answer_was_lost_does_not_stay_when_what_it_says_turns_back() -> None:
+    """The next run came to what its cache showed, wrote nothing, and no event ran the object again."""
+    assert simulate(TurnedBack(), 1).violation is None

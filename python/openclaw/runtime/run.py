@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -12,6 +12,7 @@ from openclaw.api.errors import InvalidObjectError
 from openclaw.api.kinds import ResourceKind
 from openclaw.api.resource import CustomResource
 from openclaw.kube.client import Client
+from openclaw.kube.errors import ApiError, NotFound
 from openclaw.runtime.apply import Applier
 from openclaw.runtime.context import Context
 from openclaw.runtime.deadline import within_deadline
@@ -20,7 +21,7 @@ from openclaw.runtime.failing import STALLED, conditions_of, state_outcome, warn
 from openclaw.runtime.finalizers import set_finalizer
 from openclaw.runtime.informer import Informer
 from openclaw.runtime.invalid import report_invalid
-from openclaw.runtime.queue import Work
+from openclaw.runtime.queue import Key, Work
 from openclaw.runtime.reconciler import Reconciler
 from openclaw.runtime.recorder import EventRecorder
 from openclaw.runtime.result import Result
@@ -30,6 +31,9 @@ from openclaw.telemetry.logs import Log
 from openclaw.telemetry.spans import current_span
 
 __all__ = ["Runner"]
+
+_FAILED: Final = 500
+"""Answers from here on say that the server has failed, perhaps after the effect."""
 
 _NOTHING_TO_SAY: Final = (ErrorClass.CONFLICT, ErrorClass.GONE, ErrorClass.FENCED)
 
@@ -53,6 +57,8 @@ class Runner:
     applier: Applier
     recorder: EventRecorder | None
     log: Log
+    _unsure: set[Key] = field(default_factory=set, init=False)
+    """Roots of which it is not known whether the last write of their status had its effect."""
 
     @property
     def _root_informer(self) -> Informer:
@@ -66,6 +72,8 @@ class Runner:
         Raises:
             Exception: whatever the reconciler raised, after the status was written.
         """
+        if work.key in self._unsure:
+            await self._look_again(work.key)
         stored = self._root_informer.cache.get(*work.key)
         if stored is None:
             self.applier.forget(work.key)
@@ -89,6 +97,23 @@ class Runner:
             # Of the object as it is now: a mark on it is refused on an older one.
             context = self._context(obj, work, attempt, reconcile_id)
         return await self._reconcile(context, obj)
+
+    async def _look_again(self, key: Key) -> None:
+        """Read a root whose status may be another than the cache shows.
+
+        A run that comes to what the cache shows writes nothing; and where its watch is behind, the event that
+        tells of the former run's status runs nobody.
+
+        Raises:
+            KubeError: it could not be read.
+        """
+        try:
+            live = await self.client.get(self.reconciler.root.resource, key.namespace or None, key.name)
+        except NotFound:
+            pass  # its watch is about to tell
+        else:
+            self._root_informer.put(live)
+        self._unsure.discard(key)
 
     def _context(self, obj: CustomResource, work: Work, attempt: int, reconcile_id: str) -> Context:
         return Context(
@@ -171,7 +196,11 @@ class Runner:
         state_outcome(context, obj, error, action=action)
         try:
             await self._write_status(obj, before)
-        except Exception as unwritten:
+        except BaseException as unwritten:
+            if _may_have_had_effect(unwritten):
+                self._unsure.add(context.key)
+            if not isinstance(unwritten, Exception):
+                raise
             if error is None:
                 warn(context, unwritten, action=action)
                 raise
@@ -230,6 +259,13 @@ class Runner:
             obj.metadata.resource_version = metadata["resourceVersion"]
             await self._end(context, obj, before, None, action="Finalize")
         return Result.done()
+
+
+def _may_have_had_effect(error: BaseException) -> bool:
+    """Whether a write that ended so may have been done all the same."""
+    if isinstance(error, ApiError):
+        return error.code >= _FAILED
+    return classify(error) is not ErrorClass.FENCED  # what the fence stops is never sent
 
 
 def _speak_of_generation(obj: CustomResource) -> None:
