@@ -17,6 +17,8 @@ __all__ = ["NoNeedlessWrites"]
 
 _WRITES: Final = frozenset({"create", "update", "patch", "apply", "delete"})
 _QUIET_SECONDS: Final = 30.0
+_UNDER_WAY_SECONDS: Final = 5.0
+"""How long a request may be on its way. One that comes after its run has failed has nobody to answer to."""
 _MANY: Final = 60
 _MANY_SECONDS: Final = 10.0
 # After these a process knows less than before: it has begun, it has other slots, or a run of it has failed
@@ -47,15 +49,17 @@ class NoNeedlessWrites(Invariant):
     def __init__(self, declared: Declared) -> None:
         self._declared = declared
         self._met: defaultdict[str, dict[_Place, bytes]] = defaultdict(dict)
+        self._forgot: defaultdict[str, float] = defaultdict(float)
         self._times: defaultdict[tuple[str, _Place], deque[float]] = defaultdict(lambda: deque(maxlen=_MANY))
         self._last: Request | None = None
         self._disturbed = float("-inf")
 
-    def on_log(self, world: World, shard: str, record: Mapping[str, Any]) -> None:  # noqa: ARG002 - the contract
+    def on_log(self, world: World, shard: str, record: Mapping[str, Any]) -> None:
         """Learn what a shard can no longer know."""
         message = record.get("message")
         if message in _FORGETS or message in _PASSING:
             self._met[shard].clear()
+            self._forgot[shard] = world.now()
 
     def on_write(self, world: World, write: Write) -> None:
         """Remember when others changed something, and what."""
@@ -84,7 +88,8 @@ class NoNeedlessWrites(Invariant):
                 f"{request.actor}: {request.verb} of {'/'.join(place)} changed nothing, "
                 "and the shard has been told how the object is",
             )
-        self._met[request.actor][place] = state
+        if not request.changed or request.at - self._forgot[request.actor] > _UNDER_WAY_SECONDS:
+            self._met[request.actor][place] = state
 
     def _count(self, request: Request) -> None:
         if not request.name:
