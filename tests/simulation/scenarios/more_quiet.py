@@ -14,7 +14,7 @@ from tests.simulation.scenarios.sharding_kinds import Grain
 _REMEMBERED_SECONDS: Final = 300.0
 """kube-apiserver has etcd forget what is older, as often."""
 
-_SECONDS: Final = 1000.0
+_SECONDS: Final = 700.0
 
 
 class Quiet(GrainScenario):
@@ -35,7 +35,7 @@ class Quiet(GrainScenario):
         try:
             end = world.now() + _SECONDS
             while world.now() < end:
-                await world.sleep(world.chance.uniform(100.0, 600.0))
+                await world.sleep(world.chance.uniform(60.0, 400.0))
                 world.cluster.cut_watches()
             await world.user.delete(Grain, *_some(world))
         finally:

@@ -135,8 +135,8 @@ class LastWords(Stubborn):
     async def users(self, world: World) -> None:
         """The API server is slow to take writes of objects."""
         end = slow_writes(world, there=_LONGEST)
-        for _ in range(2):
-            await super().users(world)
+        await super().users(world)
+        await super().users(world)
         end()
 
 

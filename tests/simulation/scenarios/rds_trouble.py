@@ -124,7 +124,7 @@ class Away(RDSScenario):
         )
         with rds.cloud.faults.always(HANG, operation="DescribeDBInstances"), lost:
             await super().users(world)
-            await world.sleep(world.chance.random() * 200)
+            await world.sleep(world.chance.random() * 100)
         losing.cancel()
 
     def deeds(self, users: Users) -> Sequence[Deed]:
