@@ -122,12 +122,13 @@ class ThreadedSpanQueue:
         return batch
 
     def _send(self, batch: list[Span]) -> None:
-        error: Exception | None = None
+        # Its text: the error itself would keep this frame, and so the batch, until garbage is collected.
+        error = ""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 self._export(batch)
             except ExportError as caught:
-                error = caught
+                error = str(caught)
                 if (
                     not caught.passing
                     or attempt == _ATTEMPTS
@@ -135,7 +136,7 @@ class ThreadedSpanQueue:
                 ):
                     break
             except Exception as caught:  # noqa: BLE001 - this thread must outlive whatever an exporter does
-                error = caught
+                error = str(caught) or type(caught).__name__
                 break
             else:
                 self.exported += len(batch)
@@ -148,7 +149,7 @@ class ThreadedSpanQueue:
             self._warned_at = now
             log.warning(
                 "traces cannot be exported and are dropped; reconciles go on",
-                error=str(error) or type(error).__name__,
+                error=error,
                 spans=self._lost,
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import gzip
 import http.server
 import json
@@ -270,6 +271,31 @@ def test_a_batch_is_tried_again_when_the_collector_restarts(monkeypatch: pytest.
     until(lambda: attempts == 3)
     queue.close(DEADLINE)
     assert (queue.exported, drops) == (1, [])
+
+
+@pytest.mark.parametrize(
+    "error", [ExportError("no", passing=False), RuntimeError("no")], ids=lambda it: type(it).__name__
+)
+def test_a_batch_that_was_not_taken_is_forgotten_at_once(error: Exception) -> None:
+    def export(batch: Sequence[Span]) -> None:
+        raise type(error)(*error.args, **vars(error))
+
+    def living() -> int:
+        return sum(isinstance(it, Span) for it in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = living()
+        queue = ThreadedSpanQueue(export, on_drop=lambda _reason, _count: None)
+        spans = make_spans(100)
+        queue.put(list(spans))
+        spans.clear()  # of the recording side, which they refer to
+        queue.close(DEADLINE)
+        assert len(queue) == 0
+        assert living() == before
+    finally:
+        gc.enable()
 
 
 def test_an_exporter_that_breaks_does_not_end_the_thread() -> None:
