@@ -104,7 +104,14 @@ class RunSpans:
             return None
         span = current_span()
         origin, link = None, ""
-        if isinstance(span, Span) and span.sampled:
+        root = span.root
+        # In a run, what the watches have told meanwhile is handed out too: that is none of its doing.
+        if (
+            isinstance(span, Span)
+            and span.sampled
+            and isinstance(root, Span)
+            and root.kind != SpanKind.CONSUMER
+        ):
             origin = span.context
             # A slot that is started on hands out its objects as added, which they were long ago.
             link = _HAND_OVER if span.name.startswith(_HAND_OVER) else ""
