@@ -245,6 +245,10 @@ phase-table: $(CORE) ## Draw the state machine of RDSInstance into its documenta
 dashboards: $(STAMPS)/deps ## Write Grafana's dashboards into deploy/monitoring from tools/dashboard_pages.py
 	@$(BIN)/python -m tools.dashboards
 
+.PHONY: trace-pictures
+trace-pictures: control-plane prometheus jaeger ## Draw traces of a running operator into docs/pictures
+	@$(BIN)/python -m tools.trace_pictures
+
 .PHONY: lock
 lock: $(STAMPS)/deps ## Write requirements/*.txt from pyproject.toml (UPGRADE=1 takes the newest versions)
 	@$(say) "Locking the Python dependencies"
