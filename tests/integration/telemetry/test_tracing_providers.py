@@ -70,7 +70,8 @@ def failed_create(world: World, run: ReadableSpan, recorded: Recorded, result: s
     }
     # What had to be written and waited for before it, and what is said of it.
     names = [name for name, _ in recorded.shape(run)[1]]
-    assert names[:4] == ["PATCH rdsinstances", CONNECT, "PATCH rdsinstances", call.name]
+    before = ["PATCH rdsinstances", CONNECT, "password digest", "PATCH rdsinstances"]
+    assert names[:5] == [*before, call.name]
     assert "status write" in names
     assert external(recorded.child(run, CONNECT)) == {
         name: external(call)[name] for name in ("provider", "account", "region")

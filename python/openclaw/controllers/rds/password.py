@@ -16,6 +16,7 @@ from typing import Final
 
 from openclaw.api.rdsinstance_status import SentPassword
 from openclaw.controllers.rds.inputs import MasterPassword
+from openclaw.telemetry.spans import child_span
 
 __all__ = ["Digest", "digest_of", "sent_password"]
 
@@ -31,7 +32,8 @@ async def sent_password(
     """What to remember once RDS has `password`; its digest is `known`'s where it is the same password."""
     if known.digest is not None and known.secret == password.version:
         return known
-    digest = await digest_of(password.value.get_secret_value(), uid)
+    with child_span("password digest"):
+        digest = await digest_of(password.value.get_secret_value(), uid)
     return SentPassword(digest=digest, secret=password.version)
 
 
