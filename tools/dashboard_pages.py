@@ -254,7 +254,7 @@ SHARDS = Dashboard(
             (
                 Panel(
                     "Slots without an owner",
-                    (Query(f"min(openclaw_slots_unowned{{{HERE}}})"),),
+                    (Query(f"max(min by (namespace, job) (openclaw_slots_unowned{{{HERE}}}))"),),
                     kind="stat",
                     width=6,
                     bad_above=0,
