@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from openclaw._core import SlotSet
 from openclaw._core import slot as slot_of
 from openclaw.testing.simulation.contracts import Act, Invariant, Violation, World, Write
 from openclaw.testing.simulation.invariants.declared import Declared, describe
@@ -25,9 +27,9 @@ class OneShardActs(Invariant):
     """At most one shard acts on an object at a moment, and none writes after another has begun.
 
     Two things are held to it. No two reconciles that may write (`Act.fenced`) are of one slot and of two
-    shards. And once a shard has begun a reconcile in a slot, or written there, no other writes in this slot
-    before it has itself begun a later one: so a request of a paused or cut-off shard that comes late is
-    found, even where its reconcile is no more.
+    shards. And once a shard has gained a slot, begun a reconcile there, or written there, no other writes in
+    this slot before it has itself gained it, or begun a later one: so a request of a paused or cut-off shard
+    that comes late is found, even where its reconcile is no more.
     """
 
     name: Final = "one-shard-acts"
@@ -37,6 +39,12 @@ class OneShardActs(Invariant):
         self._holders: dict[int, _Holder] = {}
         self._seen: dict[tuple[str, str, tuple[str, str], float], int] = {}
         self._order = 0
+
+    def on_log(self, world: World, shard: str, record: Mapping[str, Any]) -> None:
+        """Learn who acts on a slot in which nothing is to be done yet."""
+        if record.get("message") == "slots gained":
+            for slot in SlotSet.parse(record["slots"]):
+                self._holds(slot, shard, world.now())
 
     def on_turn(self, world: World) -> None:
         """Compare the reconciles at work."""
@@ -70,7 +78,7 @@ class OneShardActs(Invariant):
         elif holder.shard == act.shard:
             holder.since = max(holder.since, act.began)
 
-    def _wrote(self, slot: int, shard: str, at: float) -> None:
+    def _holds(self, slot: int, shard: str, at: float) -> None:
         self._order += 1
         self._holders[slot] = _Holder(shard, at, self._order)
 
@@ -93,4 +101,4 @@ class OneShardActs(Invariant):
                 f"{write.actor} wrote {describe(write.resource, obj)} of slot {slot} ({write.verb}), "
                 f"on which {holder.shard} acts since {holder.since:.3f} s",
             )
-        self._wrote(slot, write.actor, write.at)
+        self._holds(slot, write.actor, write.at)

@@ -5,6 +5,7 @@ import pytest
 from openclaw.testing.simulation.contracts import Violation
 from openclaw.testing.simulation.invariants import OneShardActs
 from tests.unit.testing.simulation.invariants.worlds import (
+    SLOT,
     FakeWorld,
     act,
     child,
@@ -73,3 +74,15 @@ def test_what_is_no_root_and_no_child_belongs_to_no_slot() -> None:
     invariant.on_turn(it)
     invariant.on_write(it, write(None, child(owner=None)))
     invariant.on_write(it, write(None, child(), actor="user"))
+
+
+def test_who_has_gained_a_slot_may_write_there_and_nobody_else() -> None:
+    invariant = OneShardActs(declared())
+    it = world(acts=[act("blue", 50)])
+    invariant.on_turn(it)
+    gained = {"message": "slots gained", "slots": str(SLOT)}
+    later = world()
+    invariant.on_log(later, "green", gained)
+    invariant.on_write(later, write(child(), child(labels={}), actor="green"))
+    with pytest.raises(Violation, match="blue wrote configmaps default/a"):
+        invariant.on_write(later, write(child(), child(labels={}), actor="blue"))
