@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openclaw.testing.simulation.plan import Plan
 from openclaw.testing.simulation.run import simulate
+from tests.simulation.scenarios.more_held import HeldByOthers
 from tests.simulation.scenarios.more_late import Late
 from tests.simulation.scenarios.more_turned import TurnedBack
 from tests.simulation.scenarios.openclaw import Alone
@@ -38,3 +39,9 @@ def test_a_child_that_was_made_anew_while_a_write_was_on_its_way_is_no_invalid_o
 def test_a_status_whose_answer_was_lost_does_not_stay_when_what_it_says_turns_back() -> None:
     """The next run came to what its cache showed, wrote nothing, and no event ran the object again."""
     assert simulate(TurnedBack(), 1).violation is None
+
+
+def test_what_a_finished_deletion_has_to_take_back_is_taken_back_though_a_write_is_lost() -> None:
+    """Reconciling was put back with a new transition time, and stayed: the next run had nothing to do."""
+    plan = "lost-requests,0.627,14.096,-,0.622,3409082189"
+    assert simulate(HeldByOthers(), 3, Plan.parse(plan)).violation is None

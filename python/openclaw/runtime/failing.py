@@ -20,7 +20,16 @@ from openclaw.runtime.context import Context
 from openclaw.runtime.errors import ClassifiedError, ErrorClass, TerminalError, classify, reason_of
 from openclaw.telemetry.redact import redact_text
 
-__all__ = ["FAILURES_TOLD", "RECONCILING", "STALLED", "conditions_of", "state_outcome", "text_of", "warn"]
+__all__ = [
+    "FAILURES_TOLD",
+    "RECONCILING",
+    "STALLED",
+    "conditions_of",
+    "says_it_fails",
+    "state_outcome",
+    "text_of",
+    "warn",
+]
 
 STALLED: Final = "Stalled"
 """The condition that a terminal error sets."""
@@ -79,6 +88,15 @@ def conditions_of(obj: CustomResource) -> Conditions | None:
     """The conditions of the status; None where it has none."""
     conditions = getattr(obj.status, "conditions", None)
     return conditions if isinstance(conditions, Conditions) else None
+
+
+def says_it_fails(obj: CustomResource) -> bool:
+    """Whether the status says of an earlier run that it has failed."""
+    conditions = conditions_of(obj)
+    if conditions is None:
+        return False
+    said = conditions.get(RECONCILING)
+    return conditions.is_true(STALLED) or (said is not None and said.message.startswith(_PREFIX))
 
 
 def text_of(error: Exception) -> str:

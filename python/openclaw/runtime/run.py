@@ -17,7 +17,7 @@ from openclaw.runtime.apply import Applier
 from openclaw.runtime.context import Context
 from openclaw.runtime.deadline import within_deadline
 from openclaw.runtime.errors import NAMESPACE_TERMINATING, ErrorClass, TerminalError, classify
-from openclaw.runtime.failing import STALLED, conditions_of, state_outcome, warn
+from openclaw.runtime.failing import STALLED, conditions_of, says_it_fails, state_outcome, warn
 from openclaw.runtime.finalizers import set_finalizer
 from openclaw.runtime.informer import Informer
 from openclaw.runtime.invalid import report_invalid
@@ -225,18 +225,25 @@ class Runner:
     async def _finalize(self, context: Context, obj: CustomResource) -> Result:
         """Undo the effects outside, then let the object go."""
         finalizer = self.reconciler.finalizer
-        if finalizer is None or finalizer not in obj.metadata.finalizers:
+        if finalizer is None:
             return Result.done()
         before = status_as_read(obj)
+        if finalizer not in obj.metadata.finalizers:
+            if says_it_fails(obj):  # our part is done, and only others hold it
+                await self._end(context, obj, before, None, action="Finalize")
+            return Result.done()
         _speak_of_generation(obj)
         error: Exception | None = None
         result = Result.done()
+        answer: bytes | None = None
         try:
             result = await self._run("finalize", self.reconciler.finalize(context, obj))
             if result.requeue_after is None:
-                return await self._let_go(context, obj, finalizer, before)
+                answer = await set_finalizer(self.client, obj, finalizer, present=False)
         except Exception as caught:  # noqa: BLE001 - raised again once the status is written
             error = caught
+        if error is None and result.requeue_after is None:
+            return await self._let_go(context, obj, answer, before)
         if error is not None and classify(error) is ErrorClass.GONE:
             # Unlike a reconcile, this one is still needed: without it the namespace does not go either.
             error = TerminalError(str(error), reason=NAMESPACE_TERMINATING)
@@ -246,9 +253,9 @@ class Runner:
         return result
 
     async def _let_go(
-        self, context: Context, obj: CustomResource, finalizer: str, before: dict[str, Any]
+        self, context: Context, obj: CustomResource, answer: bytes | None, before: dict[str, Any]
     ) -> Result:
-        answer = await set_finalizer(self.client, obj, finalizer, present=False)
+        """Our finalizer is off, which `answer` shows; the object may have gone with it."""
         if answer is None:
             return Result.done()
         # Also where the object goes with it: until the watch tells, nobody may finalize it again.
