@@ -117,7 +117,7 @@ test-simulation: $(CORE) ## Run shards through 1,000 bad days in virtual time, t
 	@$(say) "1,000 seeds: whole shards on an embedded cluster, with faults"
 	$(SIMULATION) --seeds 1000
 	$(say) "Single crashes, stale views and missed events, at some points of each scenario"
-	$(SIMULATION) --systematic --points 5
+	$(SIMULATION) --systematic --points 3
 
 .PHONY: simulate
 SIMULATION = $(BIN)/python -m openclaw.testing.simulation --from tests.simulation.scenarios
