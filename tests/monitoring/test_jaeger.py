@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from openclaw._core import Ring, SlotSet, slot
@@ -27,6 +29,12 @@ def jaeger(observed: Observed) -> TraceStore:
 def continued(trace: Trace, request: TraceSpan) -> list[TraceSpan]:
     """What the API server tells of the request."""
     return [span for span in trace.under(request) if span.service == API_SERVER]
+
+
+def available(item: dict[str, Any]) -> bool:
+    """Whether the OpenClaw says so."""
+    conditions = item.get("status", {}).get("conditions", ())
+    return any(it["type"] == "Available" and it["status"] == "True" for it in conditions)
 
 
 def slots_of(hand_over: Trace) -> set[int]:
@@ -81,17 +89,20 @@ async def test_the_event_of_a_child_leads_back_to_the_run_that_wrote_the_child(
     observed: Observed, jaeger: TraceStore
 ) -> None:
     await observed.client.create(claw("parent"))
+    await observed.client.wait_for("OpenClaw", NAMESPACE, "parent", available, 120.0)
+    # Somebody scales what is not theirs.
+    await observed.client.patch("Deployment", NAMESPACE, "parent-worker", {"spec": {"replicas": 3}})
 
     async def woken() -> list[Trace]:
         found = await runs(jaeger, "parent", "Deployment updated")
-        return [run for run in found if any(it.cause == "Deployment updated" for it in run.root.links)]
+        return [run for run in found if sent(run, "PATCH deployments")]
 
-    run = await first("a run for a Deployment that has become available", woken)
-    link = next(link for link in run.root.links if link.cause == "Deployment updated")
+    run = await first("the run that scales it back", woken)
+    (link,) = (link for link in run.root.links if link.cause == "Deployment updated")
     wrote = await followed(jaeger, link)
     assert wrote.root.span_id == link.span_id
     assert wrote.root.attributes["openclaw.object.uid"] == run.root.attributes["openclaw.object.uid"]
-    assert sent(wrote, "PATCH deployments")
+    assert "parent-worker" in {it.attributes["openclaw.api.name"] for it in sent(wrote, "PATCH deployments")}
     assert wrote.root.start < run.root.start
 
 
