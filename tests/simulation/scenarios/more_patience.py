@@ -51,7 +51,8 @@ class Failing(GrainScenario):
         return Setting(crds=[Grain], reconcilers=self.reconcilers, shards=0, faults=frozenset())
 
     def reconcilers(self, world: World, version: int) -> Sequence[Reconciler[Any]]:
-        """The failing one, or another where only its declarations are asked for."""
+        """The failing one. A process that begins knows nothing of the failures of the one before it."""
+        self._reconciler.attempts = 0
         return [self._reconciler]
 
     async def users(self, world: World) -> None:
