@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 import time
 from collections.abc import Iterator
@@ -57,7 +56,6 @@ def simulated_clocks(loop: SimulatedLoop) -> Iterator[None]:
         "time_ns": lambda: int((EPOCH + monotonic()) * 1e9),
         "clock_gettime": lambda _clock: monotonic(),
     }
-    state = random.getstate()
     try:
         for name, function in patched.items():
             setattr(time, name, function)
@@ -67,7 +65,6 @@ def simulated_clocks(loop: SimulatedLoop) -> Iterator[None]:
             vars(module)["datetime"] = SimulatedDatetime
         yield
     finally:
-        random.setstate(state)
         for name, function in former.items():
             setattr(time, name, function)
         for function, kept in zip(_BOUND, defaults, strict=True):

@@ -9,6 +9,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Final
 
+from openclaw.testing.simulation.chance import seeded_chance
 from openclaw.testing.simulation.clocks import simulated_clocks
 from openclaw.testing.simulation.contracts import Scenario, Violation
 from openclaw.testing.simulation.faults import inflict
@@ -35,7 +36,8 @@ class Outcome:
         plan: the faults.
         history: what happened.
         summary: what was exercised.
-        trace: a digest of everything that happened, the same for the same run.
+        trace: how many steps it took, how long, and a digest of every answer and of every object that was
+            written; the same for the same run.
     """
 
     scenario: str
@@ -95,8 +97,7 @@ class _Run:
         return outcome
 
     def _outcome(self, loop: SimulatedLoop) -> Outcome:
-        with simulated_clocks(loop):
-            random.seed(f"process {self._text}")
+        with simulated_clocks(loop), seeded_chance(self._text):
             world = SimulatedWorld(loop, self._setting, self._text, self._violated)
             with world.listening_to_logs():
                 try:
@@ -116,7 +117,7 @@ class _Run:
             self._plan or Plan(),
             history,
             summary,
-            f"{loop.steps}/{loop.now:.6f}/{history.count}",
+            f"{loop.steps}/{loop.now:.6f}/{world.digest.hexdigest()}",
         )
 
     def _violated(self, violation: Violation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,6 +60,7 @@ class SimulatedWorld:
         self.setting = setting
         self.chance = random.Random(f"users {seed}")
         self.history = History()
+        self.digest = hashlib.blake2b(digest_size=16)
         self.summary = Summary()
         self.invariants: list[Invariant] = []
         self.external: External | Any = None
@@ -174,6 +176,7 @@ class SimulatedWorld:
         if arrival is not None:
             arrival.changed = True
             actor, verb, subresource = arrival.actor, *_verb_of(arrival.request)
+        self.digest.update(f"{self.now()} {actor} {change.type} ".encode() + change.entry.raw)
         metadata = change.entry.obj["metadata"]
         write = Write(
             at=self.now(),
@@ -204,6 +207,8 @@ class SimulatedWorld:
         if arrival is None or arrival.actor == "user":
             return
         resource = target.resource.qualified
+        where = f"{resource} {target.subresource} {target.namespace} {target.name}"
+        self.digest.update(f"{self.now()} {arrival.actor} {verb} {where} {code}".encode())
         self.summary.counts["requests"] += 1
         self.summary.requests[f"{verb} {resource}"] += 1
         self.summary.codes[str(code)] += 1
