@@ -40,6 +40,7 @@ __all__ = [
     "__version__",
     "build_profile",
     "diff",
+    "encode_spans",
     "fnv1a64",
     "keep_less_memory",
     "slot",
@@ -61,6 +62,16 @@ def keep_less_memory() -> None:
     """Has the allocator keep less of what is freed: one arena for all threads, large blocks by themselves.
 
     For a process that is an operator and nothing else. Does nothing where the allocator is not glibc's.
+    """
+
+def encode_spans(spans: list[Any], resource: dict[str, Any]) -> bytes:
+    """An OTLP `ExportTraceServiceRequest` of ended spans (`openclaw.telemetry.spans.Span`), in JSON.
+
+    `resource` holds the attributes of this process. An attribute may be a str, bool, int, float, or a tuple
+    or list of strs; of anything else, and of an int beyond 64 bits, its text is written. What is no valid
+    Unicode becomes `?`. Keeps the GIL: it reads objects of Python all the time.
+
+    Raises AttributeError, TypeError or OverflowError for what is no such span.
     """
 
 def diff(intent: bytes, live: bytes, manager: str) -> list[str]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final
 
 from openclaw.kube.errors import ApiError
 from openclaw.kube.transport import Response, Transport
-from openclaw.telemetry.spans import Span, SpanKind, current_span
+from openclaw.telemetry.spans import Attribute, Span, SpanKind, current_span
 
 __all__ = ["traced_request"]
 
-_OF_A_NAMESPACE = frozenset({"status", "finalize"})
+_CLIENT: Final = SpanKind.CLIENT
+_OF_A_NAMESPACE: Final = frozenset({"status", "finalize"})
 
 
 async def traced_request(
@@ -29,7 +30,7 @@ async def traced_request(
     Raises:
         KubeError: as the transport's.
     """
-    with current_span().child(method, SpanKind.CLIENT) as span:
+    with current_span().child(method, _CLIENT) as span:
         if not isinstance(span, Span):
             return await transport.request(
                 method, path, query=query, body=body, content_type=content_type, timeout=timeout
@@ -46,39 +47,28 @@ async def traced_request(
         return response
 
 
-class _Target(NamedTuple):
-    group: str = ""
-    resource: str = ""
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
-
-
 def _describe(span: Span, method: str, path: str) -> None:
-    target = _target(path)
-    short = f"{target.resource}/{target.subresource}" if target.subresource else target.resource
-    span.name = f"{method} {short}"
-    span.set("http.request.method", method)
-    for name, value in (
-        ("resource", f"{target.resource}.{target.group}" if target.group else target.resource),
-        ("subresource", target.subresource),
-        ("namespace", target.namespace),
-        ("name", target.name),
-    ):
-        if value:
-            span.set(f"openclaw.api.{name}", value)
-
-
-def _target(path: str) -> _Target:
-    """What a path of the API is about."""
-    root, *rest = path.strip("/").split("/")
-    group = rest[0] if root == "apis" and rest else ""
-    rest = rest[2:] if root == "apis" else rest[1:]
-    if not rest:
-        return _Target(resource=root)
+    """Say what a path of the API is about."""
+    parts = path.strip("/").split("/")
+    group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""
+    at = 3 if group else 2
+    attributes: dict[str, Attribute] = {"http.request.method": method}
+    span.attributes = attributes
+    if len(parts) <= at:
+        attributes["openclaw.api.resource"] = parts[0]
+        span.name = f"{method} {parts[0]}"
+        return
     namespace = ""
-    match rest:
-        case ["namespaces", named, resource, *after] if resource not in _OF_A_NAMESPACE:
-            namespace, rest = named, [resource, *after]
-    resource, name, subresource, *_ = [*rest, "", ""]
-    return _Target(group, resource, subresource, namespace, name)
+    if parts[at] == "namespaces" and len(parts) > at + 2 and parts[at + 2] not in _OF_A_NAMESPACE:
+        namespace = parts[at + 1]
+        at += 2
+    resource = parts[at]
+    attributes["openclaw.api.resource"] = f"{resource}.{group}" if group else resource
+    span.name = f"{method} {resource}"
+    if len(parts) > at + 2:
+        attributes["openclaw.api.subresource"] = parts[at + 2]
+        span.name = f"{method} {resource}/{parts[at + 2]}"
+    if namespace:
+        attributes["openclaw.api.namespace"] = namespace
+    if len(parts) > at + 1:
+        attributes["openclaw.api.name"] = parts[at + 1]

@@ -114,6 +114,7 @@ class Controller:
             applier=self._applier,
             recorder=self.recorder,
             log=self.log,
+            found=self._spans.found,
         )
 
     def _subscribe(self, informers: Mapping[ResourceKind, Informer]) -> None:
@@ -310,7 +311,7 @@ class Controller:
                 outcome = self._failed(work, error, kind)
             finally:
                 failed = outcome == "error"
-                run.end(outcome, terminal=terminal and failed, panic=panic and failed, exemplar=span.ids)
+                run.end(outcome, terminal=terminal and failed, panic=panic and failed, span=span)
                 self._spans.complete(span, work, attempt=attempt, result=outcome)
 
     def _succeeded(self, key: Key, result: Result | None) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -49,6 +49,7 @@ class Runner:
         applier: writes children.
         recorder: sends events; None where the reconciler emits none.
         log: the controller's logger.
+        found: told of the object's uid and annotations, before anything is done.
     """
 
     reconciler: Reconciler[Any]
@@ -57,6 +58,7 @@ class Runner:
     applier: Applier
     recorder: EventRecorder | None
     log: Log
+    found: Callable[[Work, str, Mapping[str, str] | None], None]
     _unsure: set[Key] = field(default_factory=set, init=False)
     """Roots of which it is not known whether the last write of their status had its effect."""
 
@@ -81,10 +83,14 @@ class Runner:
         try:
             obj = self.reconciler.root.from_json(stored)
         except InvalidObjectError as error:
+            raw = orjson.loads(stored)["metadata"]
+            self.found(work, raw["uid"], raw.get("annotations"))
             await self._report_invalid(stored, error)
             raise
+        metadata = obj.metadata
         current_span().about(obj)
-        bind(generation=obj.metadata.generation, resourceVersion=obj.metadata.resource_version)
+        self.found(work, metadata.uid, metadata.annotations)
+        bind(generation=metadata.generation, resourceVersion=metadata.resource_version)
         context = self._context(obj, work, attempt, reconcile_id)
         if obj.metadata.deletion_timestamp is not None:
             return await self._finalize(context, obj)

@@ -16,10 +16,11 @@ from openclaw.api.kinds import ResourceKind
 from openclaw.api.resource import CustomResource
 from openclaw.runtime.errors import ErrorClass
 from openclaw.runtime.informer import OWNER_INDEX, Delta, Informer
-from openclaw.runtime.queue import Work
+from openclaw.runtime.queue import Priority, Work
 from openclaw.sharding.fence import Fence
 from openclaw.telemetry.spans import (
     TRACEPARENT_ANNOTATION,
+    Attribute,
     Link,
     NoSpan,
     Span,
@@ -34,7 +35,10 @@ __all__ = ["Cause", "RunSpans", "asked_by_this_run"]
 
 _CHILDREN_SEARCHED: Final = 64
 _HAND_OVER: Final = "hand-over"
+_ANNOTATED: Final = "annotation"
 _ANNOTATION: Final = TRACEPARENT_ANNOTATION.encode()
+_CONSUMER: Final = SpanKind.CONSUMER
+_PRIORITIES: Final = {priority: priority.name.lower() for priority in Priority}
 _NOT_FAILURES: Final = frozenset(
     {ErrorClass.CONFLICT, ErrorClass.THROTTLED, ErrorClass.GONE, ErrorClass.FENCED}
 )
@@ -93,10 +97,15 @@ class RunSpans:
     ) -> None:
         self._fence = fence
         self.tracer = tracer
-        self._controller = controller
         self._root = root
         self._informers = informers
         self._name = f"reconcile {controller}/{root.kind}"
+        self._attributes: dict[str, Attribute] = {
+            "openclaw.controller": controller,
+            "openclaw.object.group": root.group,
+            "openclaw.object.version": root.version,
+            "openclaw.object.kind": root.kind,
+        }
 
     def cause(self, delta: Delta, reason: str, kind: ResourceKind, *, named: bool = False) -> Cause | None:
         """The cause that a delta is; `named` where its key is that of the object that changed."""
@@ -119,11 +128,38 @@ class RunSpans:
         return Cause(reason, kind, delta.uid, place, origin, link)
 
     def begin(self, work: Work) -> Span | NoSpan:
-        """The span of a run that begins now."""
-        span = self.tracer.start(self._name, SpanKind.CONSUMER)
+        """The span of a run that begins now, linked to the spans of this process that led to it."""
+        span = self.tracer.start(self._name, _CONSUMER)
         if isinstance(span, Span):
-            self._link(span, work)
+            known: set[Link] | None = None
+            for cause in work.causes:
+                if not isinstance(cause, Cause) or cause.origin is None:
+                    continue
+                link = Link(cause.origin, cause.link or cause.reason)
+                # The children of an object come with it in one list or hand-over.
+                known = set() if known is None else known
+                if link not in known:
+                    known.add(link)
+                    span.link(*link)
         return span
+
+    def found(self, work: Work, uid: str, annotations: Mapping[str, str] | None) -> None:
+        """Link the current run to whoever changed its object, or another one that it is caused by.
+
+        Call it before the run changes anything, with the uid and annotations of its object as it was read.
+        """
+        span = current_span()
+        if not isinstance(span, Span) or not span.sampled:
+            return  # of those that are kept all the same, only the object's own is known, see `complete`
+        causes = [cause for cause in work.causes if isinstance(cause, Cause)]
+        stamp = annotations.get(TRACEPARENT_ANNOTATION) if annotations else None
+        if stamp is not None:
+            own = next((cause.reason for cause in causes if cause.kind == self._root), _ANNOTATED)
+            self._link_once(span, stamp, own)
+        for cause in causes:
+            kind = cause.kind
+            if kind is not None and kind is not self._root and kind != self._root:
+                self._link_once(span, self._traceparent_of(cause, uid), cause.reason)
 
     def failed(self, span: Span | NoSpan, error: Exception, kind: ErrorClass) -> None:
         """Record the error that ended the run; what is tried again by design does not fail the span."""
@@ -140,56 +176,34 @@ class RunSpans:
         if not isinstance(span, Span) or not span.settle():
             return
         namespace, name = work.key
-        given = span.attributes or {}
-        span.attributes = {
-            "openclaw.controller": self._controller,
-            "openclaw.object.group": self._root.group,
-            "openclaw.object.version": self._root.version,
-            "openclaw.object.kind": self._root.kind,
+        attributes: dict[str, Attribute] = {
+            **self._attributes,
             "openclaw.object.namespace": namespace,
             "openclaw.object.name": name,
             "openclaw.attempt": attempt,
             "openclaw.reasons": work.reasons,
-            "openclaw.priority": work.priority.name.lower(),
-            "openclaw.queue_wait": round(work.waited, 6),
+            "openclaw.priority": _PRIORITIES[work.priority],
+            "openclaw.queue_wait": int(work.waited * 1e6) / 1e6,
             "openclaw.result": result,
-            **given,
         }
-        if isinstance(span.subject, CustomResource):
-            self._identify(span, span.subject)
-
-    def _identify(self, span: Span, obj: CustomResource) -> None:
-        metadata = obj.metadata
-        uid = metadata.uid or ""
-        span.set("openclaw.object.uid", uid)
-        span.set("openclaw.object.resource_version", metadata.resource_version or "")
-        if metadata.generation is not None:
-            span.set("openclaw.object.generation", metadata.generation)
-        span.set("openclaw.slot", slot(uid))
-        if self._fence is not None:
-            span.set("openclaw.shard", self._fence.shard)
-            span.set("openclaw.ring", self._fence.ring)
-        if not span.sampled:
-            # Sampled ones were linked before the run could change anything.
-            self._link_once(span, (metadata.annotations or {}).get(TRACEPARENT_ANNOTATION), "annotation")
-
-    def _link(self, span: Span, work: Work) -> None:
-        causes = [cause for cause in work.causes if isinstance(cause, Cause)]
-        # The children of an object come with it in one list or hand-over.
-        for link in dict.fromkeys(Link(it.origin, it.link or it.reason) for it in causes if it.origin):
-            span.link(*link)
-        if not span.sampled:
-            return
-        stored = self._informers[self._root].cache.get(*work.key)
-        of_others = any(cause.kind is not None and cause.kind != self._root for cause in causes)
-        if stored is None or not (of_others or _ANNOTATION in stored):
-            return
-        root = orjson.loads(stored)["metadata"]
-        own = next((cause.reason for cause in causes if cause.kind == self._root), "annotation")
-        self._link_once(span, _annotation(root), own)
-        for cause in causes:
-            if cause.kind is not None and cause.kind != self._root:
-                self._link_once(span, self._traceparent_of(cause, root["uid"]), cause.reason)
+        obj, span.subject = span.subject, None  # which waits with it for the exporter
+        if isinstance(obj, CustomResource):
+            metadata = obj.metadata
+            uid = metadata.uid or ""
+            attributes["openclaw.object.uid"] = uid
+            attributes["openclaw.object.resource_version"] = metadata.resource_version or ""
+            if metadata.generation is not None:
+                attributes["openclaw.object.generation"] = metadata.generation
+            attributes["openclaw.slot"] = slot(uid)
+            if self._fence is not None:
+                attributes["openclaw.shard"] = self._fence.shard
+                attributes["openclaw.ring"] = self._fence.ring
+            if not span.sampled and metadata.annotations:
+                # Sampled ones were linked before the run could change anything.
+                self._link_once(span, metadata.annotations.get(TRACEPARENT_ANNOTATION), _ANNOTATED)
+        if span.attributes:
+            attributes.update(span.attributes)
+        span.attributes = attributes
 
     def _traceparent_of(self, cause: Cause, root_uid: str) -> str | None:
         """What the object that changed says of who changed it last."""
@@ -218,7 +232,7 @@ def _candidates(informer: Informer, cause: Cause, root_uid: str) -> Iterator[dic
     uid = cause.uid.encode()
     for namespace, name in places:
         stored = informer.cache.get(namespace, name)
-        if stored is not None and uid in stored:
+        if stored is not None and uid in stored and _ANNOTATION in stored:
             yield orjson.loads(stored)["metadata"]
 
 

@@ -8,7 +8,9 @@ counted elsewhere (queue depth, cache sizes, running work) is read when somebody
 from __future__ import annotations
 
 import logging
+import math
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -18,6 +20,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+
+from openclaw.telemetry.spans import NO_SPAN, NoSpan, Span
 
 __all__ = ["CacheStats", "ControllerMetrics", "Metrics", "Outcome", "Run", "WatchMetrics"]
 
@@ -36,6 +40,7 @@ _RECONCILE_BUCKETS = (
 )
 # Seconds; client-go's: twelve powers of ten from 10 ns.
 _QUEUE_BUCKETS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+_EXEMPLAR_SECONDS: Final = 1.0
 
 Clock = Callable[[], float]
 
@@ -75,7 +80,7 @@ class Run:
         *,
         terminal: bool = False,
         panic: bool = False,
-        exemplar: Mapping[str, str] | None = None,
+        span: Span | NoSpan = NO_SPAN,
     ) -> float:
         """Record the end of the run.
 
@@ -83,14 +88,14 @@ class Run:
             outcome: how it ended.
             terminal: with "error": an error that only a change can mend; it is tried again slowly.
             panic: with "error": not an error of the failure model but a defect, such as a KeyError.
-            exemplar: trace and span id, shown beside the duration in the OpenMetrics format.
+            span: of the run. Now and then the ids of one that is sampled are shown beside the durations, in
+                the OpenMetrics format.
 
         Returns:
             The run's duration in seconds.
         """
-        exemplar = dict(exemplar) if exemplar else None  # an empty one would be shown
         return self._controller._ended(  # noqa: SLF001 - its own run
-            self, outcome, exemplar, terminal=terminal, panic=panic
+            self, outcome, span, terminal=terminal, panic=panic
         )
 
 
@@ -106,6 +111,7 @@ class ControllerMetrics:
         self.name = name
         self._clock = clock
         self._running: set[Run] = set()
+        self._exemplars_due = [-math.inf] * (len(_RECONCILE_BUCKETS) + 1)
         queue = (name, name)  # the labels `name` and `controller`: a controller has one queue, of its name
 
         self._total = {outcome: metrics.reconcile_total.labels(name, outcome) for outcome in _OUTCOMES}
@@ -145,12 +151,13 @@ class ControllerMetrics:
         return run
 
     def _ended(
-        self, run: Run, outcome: Outcome, exemplar: dict[str, str] | None, *, terminal: bool, panic: bool
+        self, run: Run, outcome: Outcome, span: Span | NoSpan, *, terminal: bool, panic: bool
     ) -> float:
-        duration = self._clock() - run.started
+        now = self._clock()
+        duration = now - run.started
         self._running.discard(run)
         self._total[outcome].inc()
-        self._time.observe(duration, exemplar)
+        self._time.observe(duration, self._exemplar(span, duration, now) if span.sampled else None)
         self._work.observe(duration)
         if outcome == "error":
             self._errors.inc()
@@ -159,6 +166,14 @@ class ControllerMetrics:
             if panic:
                 self._panics.inc()
         return duration
+
+    def _exemplar(self, span: Span | NoSpan, duration: float, now: float) -> dict[str, str] | None:
+        """The ids of the span, where its bucket's last are a while old: a scrape sees one of each bucket."""
+        bucket = bisect_left(_RECONCILE_BUCKETS, duration)
+        if now < self._exemplars_due[bucket]:
+            return None
+        self._exemplars_due[bucket] = now + _EXEMPLAR_SECONDS
+        return dict(span.ids)
 
     def _ages(self) -> list[float]:
         now = self._clock()

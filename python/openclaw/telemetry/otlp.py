@@ -1,8 +1,8 @@
 """OTLP over HTTP in its JSON form: a batch of spans to bytes, and bytes to the collector.
 
-JSON, because building it costs a fraction of what protobuf's Python objects cost (docs/tracing.md has the
-figures), and needs nothing that is not here already. Collectors and Jaeger take both at the same address.
-Runs on the exporter's thread.
+JSON, because it is written right from the spans, by the core, at a fraction of what protobuf's Python objects
+cost (docs/tracing.md has the figures). Collectors and Jaeger take both at the same address. Runs on the
+exporter's thread.
 """
 
 from __future__ import annotations
@@ -18,15 +18,12 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-import orjson
-
+from openclaw._core import encode_spans
 from openclaw.telemetry.spanqueue import ExportError
 from openclaw.telemetry.spans import Span
 
 __all__ = ["Endpoint", "OtlpJson", "encode"]
 
-_SCOPE: Final = "openclaw"
-_ERROR: Final = 2
 _PASSING: Final = frozenset(
     {
         HTTPStatus.TOO_MANY_REQUESTS,
@@ -173,66 +170,4 @@ def _tls(endpoint: Endpoint) -> Iterable[urllib.request.HTTPSHandler]:
 
 def encode(spans: Sequence[Span], resource: Mapping[str, Any]) -> bytes:
     """An ExportTraceServiceRequest of ended spans, as OTLP's JSON encoding has it."""
-    return orjson.dumps(
-        {
-            "resourceSpans": [
-                {
-                    "resource": {"attributes": _attributes(resource)},
-                    "scopeSpans": [{"scope": {"name": _SCOPE}, "spans": [_span(span) for span in spans]}],
-                }
-            ]
-        }
-    )
-
-
-def _span(span: Span) -> dict[str, Any]:
-    encoded: dict[str, Any] = {
-        "traceId": f"{span.trace.trace_id:032x}",
-        "spanId": f"{span.span_id:016x}",
-        "name": span.name,
-        "kind": int(span.kind),
-        # 64-bit integers are strings in protobuf's JSON.
-        "startTimeUnixNano": str(span.start),
-        "endTimeUnixNano": str(span.end),
-        "flags": 1 if span.trace.sampled else 0,
-    }
-    if span.parent_id:
-        encoded["parentSpanId"] = f"{span.parent_id:016x}"
-    if span.attributes:
-        encoded["attributes"] = _attributes(span.attributes)
-    if span.events:
-        encoded["events"] = [
-            {"timeUnixNano": str(time), "name": name, "attributes": _attributes(attributes)}
-            for time, name, attributes in span.events
-        ]
-    if span.links:
-        encoded["links"] = [
-            {
-                "traceId": f"{context.trace_id:032x}",
-                "spanId": f"{context.span_id:016x}",
-                "attributes": _attributes({"openclaw.cause": cause}),
-            }
-            for context, cause in span.links
-        ]
-    if span.error is not None:
-        encoded["status"] = {"code": _ERROR, "message": span.message}
-    return encoded
-
-
-def _attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": _value(value)} for key, value in attributes.items()]
-
-
-def _value(value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        # What is no valid Unicode would cost the whole batch.
-        return {"stringValue": value if value.isascii() else value.encode("utf-8", "replace").decode()}
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, int):
-        return {"intValue": str(value)}
-    if isinstance(value, float):
-        return {"doubleValue": value}
-    if isinstance(value, tuple | list):
-        return {"arrayValue": {"values": [_value(item) for item in value]}}
-    return {"stringValue": str(value)}
+    return encode_spans(list(spans), dict(resource))

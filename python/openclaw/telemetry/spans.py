@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import enum
-import random
 import re
-import time
 from contextvars import ContextVar, Token
+from random import getrandbits as random_bits
+from time import time_ns
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_SPAN",
     "TRACEPARENT_ANNOTATION",
+    "Attribute",
     "Link",
     "NoSpan",
     "Span",
@@ -54,6 +55,9 @@ class SpanKind(enum.IntEnum):
     CONSUMER = 5
 
 
+_INTERNAL: Final = SpanKind.INTERNAL
+
+
 class SpanContext(NamedTuple):
     """Which span, of this process or another one."""
 
@@ -78,32 +82,11 @@ class SpanSink(Protocol):
     def decide(self, trace: Trace) -> bool:
         """Say once and for all whether the trace is kept; its root is about to end."""
 
-    def finished(self, trace: Trace) -> None:
-        """A trace's root has ended."""
+    def finished(self, spans: list[Span]) -> None:
+        """A trace that is kept has ended; its root is the last one."""
 
     def dropped(self, reason: str, count: int) -> None:
         """So many spans were not recorded."""
-
-
-class Trace:
-    """One trace under way. Its spans are gathered until the root ends.
-
-    Attributes:
-        sampled: decided when it began, and told to others.
-        root: its first span here, while that goes on.
-        spans: those that have ended.
-        kept: whether it is exported; sampled ones are, of others it is `decided` at the end.
-    """
-
-    __slots__ = ("begun", "decided", "kept", "root", "sampled", "sink", "spans", "trace_id")
-
-    def __init__(self, sink: SpanSink, trace_id: int, *, sampled: bool) -> None:
-        self.sink = sink
-        self.trace_id = trace_id
-        self.sampled = self.kept = self.decided = sampled
-        self.spans: list[Span] | None = []
-        self.begun = 0
-        self.root: Span | NoSpan = NO_SPAN
 
 
 class Span:
@@ -111,55 +94,41 @@ class Span:
 
     Attributes:
         recording: true; `NoSpan` has false. Ask before work that is only for the span.
+        trace: what it belongs to; its first span, which is this one where it is the root.
         start: nanoseconds since 1970; `end` the same, 0 while it goes on.
         error: the class of the error that ended it, or None.
         subject: what it is about, for whoever completes its attributes at the end.
     """
 
-    __slots__ = (
-        "attributes",
-        "end",
-        "error",
-        "events",
-        "kind",
-        "links",
-        "message",
-        "name",
-        "parent_id",
-        "span_id",
-        "start",
-        "subject",
-        "token",
-        "trace",
-    )
     recording: Final = True
+    # On the class, as most spans leave most of these as they are.
+    attributes: dict[str, Attribute] | None = None
+    events: list[tuple[int, str, dict[str, Attribute]]] | None = None
+    links: list[Link] | None = None
+    error: str | None = None
+    message: str = ""
+    subject: Any = None
+    end: int = 0
+    _token: Token[Span | NoSpan] | None = None
 
     def __init__(self, trace: Trace, parent_id: int, name: str, kind: SpanKind) -> None:
         self.trace = trace
         self.parent_id = parent_id
-        self.span_id = random.getrandbits(64)
+        self.span_id = random_bits(64)
         self.name = name
         self.kind = kind
-        self.attributes: dict[str, Attribute] | None = None
-        self.events: list[tuple[int, str, dict[str, Attribute]]] | None = None
-        self.links: list[Link] | None = None
-        self.error: str | None = None
-        self.message = ""
-        self.subject: Any = None
-        self.token: Token[Span | NoSpan] | None = None
-        self.end = 0
-        self.start = time.time_ns()
+        self.start = time_ns()
 
     def __enter__(self) -> Self:
-        self.token = _current.set(self)
+        self._token = _enter(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.token is not None:
-            _current.reset(self.token)
-            self.token = None
+        if self._token is not None:
+            _leave(self._token)
+            self._token = None
         if error is not None:
             self.fail(error)
         self.finish()
@@ -167,12 +136,12 @@ class Span:
     def child(self, name: str, kind: SpanKind = SpanKind.INTERNAL) -> Span | NoSpan:
         """Begin a span under this one."""
         trace = self.trace
-        if kind is SpanKind.INTERNAL and not trace.kept:
+        if not trace.kept and kind is _INTERNAL:
             return NO_SPAN  # most of these are dropped with their trace: only what went out is worth its cost
         trace.begun += 1
-        if trace.begun > trace.sink.spans_per_trace or trace.spans is None:
+        if trace.over or trace.begun > trace.sink.spans_per_trace:
             if trace.kept:
-                trace.sink.dropped("late" if trace.spans is None else "limit", 1)
+                trace.sink.dropped("late" if trace.over else "limit", 1)
             return NO_SPAN
         return Span(trace, self.span_id, name, kind)
 
@@ -186,7 +155,7 @@ class Span:
         """Add something that happened at this moment."""
         if self.events is None:
             self.events = []
-        self.events.append((time.time_ns(), name, attributes))
+        self.events.append((time_ns(), name, attributes))
 
     def link(self, context: SpanContext, cause: str) -> None:
         """Name a span that led to this one."""
@@ -210,18 +179,12 @@ class Span:
         """It ends now; the root's end completes the trace. A second call does nothing."""
         if self.end:
             return
-        self.end = time.time_ns()
+        self.end = time_ns()
         trace = self.trace
-        if trace.spans is None:
-            if trace.kept:
-                trace.sink.dropped("late", 1)
-            return
-        trace.spans.append(self)
-        if trace.root is self:
-            trace.sink.finished(trace)
-            trace.spans = None
-            # Without this the two would hold each other, and each run would leave work for the collector.
-            trace.root = NO_SPAN
+        if not trace.over:
+            trace.ended.append(self)
+        elif trace.kept:
+            trace.sink.dropped("late", 1)
 
     @property
     def context(self) -> SpanContext:
@@ -230,7 +193,7 @@ class Span:
 
     def settle(self) -> bool:
         """Whether its trace is kept, if it is the root and about to end. Ask before completing it."""
-        return self.trace.sink.decide(self.trace)
+        return self.trace.settle()
 
     def about(self, subject: object) -> None:
         """Say what it is about."""
@@ -244,7 +207,8 @@ class Span:
     @property
     def root(self) -> Span | NoSpan:
         """The first span of its trace, while that goes on."""
-        return self.trace.root
+        trace = self.trace
+        return NO_SPAN if trace.over else trace
 
     @property
     def traceparent(self) -> str:
@@ -255,9 +219,65 @@ class Span:
     @property
     def ids(self) -> Mapping[str, str]:
         """Trace and span id for logs and exemplars; empty unless it is sampled."""
-        if not self.trace.sampled:
+        trace = self.trace
+        if not trace.sampled:
             return {}
-        return {"trace_id": f"{self.trace.trace_id:032x}", "span_id": f"{self.span_id:016x}"}
+        return {"trace_id": f"{trace.trace_id:032x}", "span_id": f"{self.span_id:016x}"}
+
+
+class Trace(Span):
+    """A trace under way: its root, in which its other spans are gathered until it ends.
+
+    Attributes:
+        sampled: decided when it began, and told to others.
+        kept: whether it is exported; sampled ones are, of others it is `decided` at the end.
+        begun: spans under the root so far.
+        ended: those of them that have ended; empty once it is `over`.
+    """
+
+    # A span that held itself would be left to the garbage collector, once a run.
+    trace = property(lambda self: self)
+    sampled: bool = False
+    begun: int = 0
+    over: bool = False
+
+    def __init__(
+        self,
+        sink: SpanSink,
+        trace_id: int,
+        name: str,
+        kind: SpanKind,
+        *,
+        sampled: bool,
+        parent_id: int = 0,
+    ) -> None:
+        self.sink = sink
+        self.trace_id = trace_id
+        self.sampled = self.kept = self.decided = sampled
+        self.ended: list[Span] = []
+        self.parent_id = parent_id
+        self.span_id = random_bits(64)
+        self.name = name
+        self.kind = kind
+        self.start = time_ns()
+
+    def settle(self) -> bool:
+        """See `Span.settle`. What takes place afterwards is no more part of it."""
+        if not self.decided:
+            self.end = time_ns()
+            self.sink.decide(self)
+        return self.kept
+
+    def finish(self) -> None:
+        """See `Span.finish`."""
+        if self.over:
+            return
+        self.end = self.end or time_ns()
+        kept = self.kept if self.decided else self.sink.decide(self)
+        self.over = True
+        if kept:
+            self.sink.finished([*self.ended, self])
+        self.ended.clear()  # it would hold them, and they it
 
 
 class NoSpan:
@@ -311,6 +331,7 @@ class NoSpan:
 NO_SPAN: Final = NoSpan()
 
 _current: ContextVar[Span | NoSpan] = ContextVar("openclaw_span", default=NO_SPAN)
+_enter, _leave = _current.set, _current.reset
 
 
 def current_span() -> Span | NoSpan:
@@ -331,9 +352,16 @@ def follow_up(origin: Span | NoSpan, name: str) -> Span | NoSpan:
     """
     if not isinstance(origin, Span) or not origin.trace.kept:
         return NO_SPAN
-    trace = Trace(origin.trace.sink, origin.trace.trace_id, sampled=origin.trace.sampled)
-    trace.kept = trace.decided = True
-    trace.root = span = Span(trace, origin.span_id, name, SpanKind.INTERNAL)
+    trace = origin.trace
+    span = Trace(
+        trace.sink,
+        trace.trace_id,
+        name,
+        SpanKind.INTERNAL,
+        sampled=trace.sampled,
+        parent_id=origin.span_id,
+    )
+    span.kept = span.decided = True
     return span
 
 

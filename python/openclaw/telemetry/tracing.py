@@ -7,9 +7,9 @@ The runtime knows a `Tracer` and the spans of `openclaw.telemetry.spans`, no mor
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from random import getrandbits as random_bits
 from typing import Final, Protocol
 
 from openclaw.telemetry.spans import NO_SPAN, NoSpan, Span, SpanKind, Trace
@@ -108,33 +108,26 @@ class RecordingTracer:
 
     def start(self, name: str, kind: SpanKind = SpanKind.INTERNAL) -> Span | NoSpan:
         """Begin a trace, see `Tracer`."""
-        trace_id = random.getrandbits(128)
+        trace_id = random_bits(128)
         sampled = self._sampler(trace_id, name)
         if not sampled and not self._keeps:
             return NO_SPAN
-        trace = Trace(self, trace_id, sampled=sampled)
-        trace.root = root = Span(trace, 0, name, kind)
-        return root
+        return Trace(self, trace_id, name, kind, sampled=sampled)
 
     def decide(self, trace: Trace) -> bool:
         """Whether the trace is kept, given how its root ends."""
         if not trace.decided:
             trace.decided = True
-            if isinstance(trace.root, Span) and self._matters(trace.root):
+            slow = self._slow is not None and trace.end - trace.start > self._slow
+            if slow or (trace.error is not None and self._keep_errors):
                 trace.kept = self._allowed()
                 if not trace.kept:
                     self.dropped("rate", trace.begun + 1)
         return trace.kept
 
-    def _matters(self, root: Span) -> bool:
-        if self._keep_errors and root.error is not None:
-            return True
-        return self._slow is not None and (root.end or time.time_ns()) - root.start > self._slow
-
-    def finished(self, trace: Trace) -> None:
-        """The root has ended: keep the trace or forget it."""
-        if self.decide(trace) and trace.spans:
-            self._queue.put(trace.spans)
+    def finished(self, spans: list[Span]) -> None:
+        """Queue a trace that is kept."""
+        self._queue.put(spans)
 
     def dropped(self, reason: str, count: int) -> None:
         """Count what was not recorded or not kept."""

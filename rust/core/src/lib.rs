@@ -1,6 +1,6 @@
 //! The hot path of openclaw, in plain Rust: bytes of a watch stream in, keys to enqueue out.
 //!
-//! [`Cache`] holds one watched collection. [`diff`] compares an intent with a live object. Nothing here panics on input,
+//! [`Cache`] holds one watched collection. [`diff`] compares an intent with a live object. [`otlp`] writes spans. Nothing here panics on input,
 //! knows Python, or does IO.
 
 mod cache;
@@ -22,6 +22,7 @@ mod live;
 mod mapping;
 mod names;
 mod node;
+pub mod otlp;
 mod owners;
 mod packer;
 mod path;

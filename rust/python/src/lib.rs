@@ -7,6 +7,7 @@ mod errors;
 mod handover;
 mod http;
 mod memory;
+mod otlp;
 mod report;
 mod ring;
 mod scope;
@@ -28,6 +29,8 @@ mod _core {
     use crate::handover::Handover;
     #[pymodule_export]
     use crate::http::{HttpAnswer, HttpCall, HttpClient, HttpSession, HttpWatch};
+    #[pymodule_export]
+    use crate::otlp::encode_spans;
     #[pymodule_export]
     use crate::report::{Report, ShardRecord, ShardReport, SlotReport};
     #[pymodule_export]

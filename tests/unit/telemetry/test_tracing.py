@@ -7,6 +7,7 @@ import asyncio
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -254,12 +255,29 @@ def test_the_log_level_goes_up_and_down_by_a_level() -> None:
 
 
 def test_a_duration_names_its_trace_where_the_format_allows() -> None:
-    metrics = Metrics(process=False)
+    now = 0.0
+    metrics = Metrics(process=False, clock=lambda: now)
     controller = metrics.controller("widgets")
-    controller.begin().end("success", exemplar={"trace_id": "ab", "span_id": "cd"})
-    controller.begin().end("success", exemplar={})
-    openmetrics = metrics.render("application/openmetrics-text; version=1.0.0")[0].decode()
-    assert '# {span_id="cd",trace_id="ab"}' in openmetrics
+
+    def shown() -> list[str]:
+        text = metrics.render("application/openmetrics-text; version=1.0.0")[0].decode()
+        return re.findall(r'# \{span_id="\w+",trace_id="(\w+)"\}', text)
+
+    def run(seconds: float = 0.0, *, sampled: bool = True) -> str:
+        nonlocal now
+        begun = controller.begin()
+        now += seconds
+        with tracer(Kept(), sampled=sampled).start("root") as root:
+            begun.end("success", span=root)
+        return root.ids.get("trace_id", "")
+
+    run(sampled=False)
+    assert shown() == []
+    first, _, slow = run(), run(), run(100.0)
+    assert shown() == [first, slow]  # the second was right after the first: nobody would see that one
+    now += 1.0
+    later = run()
+    assert shown() == [later, slow]
     assert "trace_id" not in metrics.render()[0].decode()
 
 
