@@ -224,7 +224,7 @@ class Rig:
 
     def _events(self) -> int:
         stats = [informer.cache.stats() for informer in self.manager.informers]
-        return sum(it["events_received"] - it["events_bookmark"] for it in stats)
+        return sum(it["events_received"] for it in stats)
 
 
 def _names(objects: int) -> list[str]:
