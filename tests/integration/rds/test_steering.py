@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openclaw.testing.rds import Fault, Pretend
-from tests.integration.rds.world import World, condition, is_, phase, quiet
+from tests.integration.rds.world import World, condition, failed_runs, is_, phase, quiet
 from tests.integration.reliability.waiting import eventually
 
 
@@ -72,16 +72,17 @@ async def test_the_poll_interval_of_an_object(world: World) -> None:
 
 
 async def test_an_update_without_effect_is_sent_again_when_asked(world: World) -> None:
-    async with world.operator():
+    async with world.operator() as manager:
         await world.create()
         await world.available()
         fault = world.rds.faults.add(Fault(Pretend(), operation="ModifyDBInstance", times=None))
         await world.change(dbInstanceClass="db.t3.small")
         await world.until(lambda item: condition(item, "Synced").get("reason") == "UpdateWithoutEffect")
-        sent = world.calls("ModifyDBInstance")
         looks = world.calls("DescribeDBInstances")
         await eventually(lambda: world.calls("DescribeDBInstances") > looks + 4, "more looks")
-        assert world.calls("ModifyDBInstance") == sent == 1, "a condition, not a loop"
+        # A run that could not write what it had sent into the status sends it again: at least once.
+        sent, failed = world.calls("ModifyDBInstance"), failed_runs(manager)
+        assert sent <= 1 + failed, f"a condition, not a loop:\n{await world.told()}"
         world.rds.faults.remove(fault)
         await world.annotate(reconcile_now="again")
         await world.available()

@@ -170,6 +170,12 @@ class World:
         calls = self.rds.ledger.calls(account=self.account.id)
         return [call.operation for call in calls if call.effect and call.operation not in READS]
 
+    async def told(self, name: str = "orders") -> str:
+        """What a test that fails has to say: the calls, the object's status, its events."""
+        calls = map(str, self.rds.ledger.calls(account=self.account.id))
+        events = (f"{it['reason']}: {it.get('note')}" for it in await self.events(name))
+        return "\n".join([*calls, str((await self.get(name)).get("status")), *events])
+
     # The operator
 
     @asynccontextmanager
@@ -223,6 +229,17 @@ def phase(name: str) -> Callable[[Object], bool]:
 
 def degraded(reason: str) -> Callable[[Object], bool]:
     return lambda item: is_(item, "Degraded") and condition(item, "Degraded")["reason"] == reason
+
+
+def failed_runs(manager: Manager) -> int:
+    """How many runs have ended in an error or a conflict."""
+    registry, name = manager.metrics.registry, "controller_runtime_reconcile_total"
+    failed = 0
+    for result in ("error", "requeue"):
+        value = registry.get_sample_value(name, {"controller": "rdsinstances", "result": result})
+        assert value is not None, f"{name} is told from the first"
+        failed += int(value)
+    return failed
 
 
 async def quiet(world: World, seconds: float = 0.5, *, interval: float = 0.05) -> None:
